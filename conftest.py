@@ -1,0 +1,24 @@
+"""Test set-up: notebooks are tests too, and their kernels import the package of this checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+collect_ignore_glob = ["tests/notebooks/*"]  # these must fail; tests/test_lessons.py runs them
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let nbval run every notebook strictly, in this very environment.
+
+    It is set here and not in pyproject.toml because the core is also tested on Pythons without Jupyter,
+    where pytest does not know nbval's options.
+    """
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    if config.pluginmanager.hasplugin("nbval") and not config.option.nbval_lax:
+        config.option.nbval = True
+        config.option.nbval_current_env = True
+        config.option.nbval_cell_timeout = 60.0  # seconds; nbval's own limit is half an hour

@@ -1,0 +1,559 @@
+"""Board: where every tuple of a space is, and every step that moves one.
+
+A tuple is in exactly one place: stored, with a taker, or in a claim. Each method here moves tuples as one
+step, without an ``await`` in between, so nobody ever sees a tuple in two places or in none. The two methods
+that do wait, for a match and for room, undo what was handed to somebody who is gone by then.
+
+=========  ==================================================================================
+hand over  a written tuple goes straight to whoever has waited longest for one like it
+give back  a tuple whose receiver is gone returns to its old place, as if it had never left
+parcel     a tuple on its way to a taker, with all that is needed to give it back
+dismiss    to end a wait: served, too late, cancelled, closed, crashed
+moment     when a ttl or a lease is over
+=========  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from contextvars import Context
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from tutorial_lib.claims import Claim
+from tutorial_lib.near_miss import near_miss
+from tutorial_lib.patterns import Pattern, pattern_text, shown
+from tutorial_lib.store import Fields, Store, Waiters, copied, fits
+from tutorial_lib.trace import Event, Trace, current_life, trace_variable
+from tutorial_lib.watching import Watch
+
+if TYPE_CHECKING:
+    from tutorial_lib.space import TupleSpace
+
+__all__ = ["Board", "SpaceClosed"]
+
+
+class SpaceClosed(Exception):
+    """The space was closed, and what was asked for would need it to be open."""
+
+
+class _Parcel(NamedTuple):
+    """A tuple on its way, with all that is needed to put it back at its old place."""
+
+    seq: int
+    fields: Fields
+    expiry: tuple[float, str] | None  # (moment, writer's name), None if it never expires
+    attempts: int  # deliveries that failed
+
+
+class _Waiter:
+    """Somebody who waits for a tuple, or for room to write one."""
+
+    def __init__(self, number: int, operation: str, pattern: Pattern, deadline: float | None) -> None:
+        self.number = number  # the order of arrival
+        self.operation = operation
+        self.pattern = pattern  # for a writer: its tuple
+        self.deadline = deadline
+        self.life = current_life()
+        self.call: asyncio.Future[str | Exception] = asyncio.get_running_loop().create_future()
+        self.timer: asyncio.TimerHandle | None = None
+        self.dismissed = False
+        self.lease = 0.0
+        # what it was handed: a taker, a claimer, a reader; and the place that a writer was given
+        self.parcel: _Parcel | None = None
+        self.claim: Claim | None = None
+        self.copy: Fields = ()
+        self.seq: int | None = None
+
+
+# How a wait can end. Results, not exceptions: asyncio reports an exception that nobody fetches on stderr.
+_SERVED: Final = "served"
+_TIMED_OUT: Final = "timeout"
+_CLOSED: Final = "closed"
+
+_WRITING: Final = frozenset({"write", "write_many", "replace", "complete", "bury"})
+"""The operations that wait for room."""
+
+
+class Board:
+    """The inner works of `tutorial_lib.space.TupleSpace`, which adds the operations that people call."""
+
+    def __init__(self, name: str, capacity: int | None) -> None:
+        self.name = name
+        self.capacity = capacity
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None  # the event loop that this space belongs to
+        self._refusal = ""  # why no operation is accepted any more
+        self._trace: Trace | None = None
+        self._watches: list[Watch] = []
+        self._event_numbers = count()  # for events that no trace counts
+        # the tuples
+        self._store = Store()
+        self._sequence = count()
+        self._expiries: dict[int, tuple[float, str]] = {}  # seq -> (moment, writer's name)
+        self._attempts: dict[int, int] = {}  # seq -> failed deliveries
+        self._claims: dict[int, Claim] = {}  # seq -> the open claim on it
+        self._tokens = count(1)
+        # the waiters
+        self._arrivals = count()
+        self._takers: Waiters[_Waiter] = Waiters()  # those who wait in take or claim
+        self._readers: Waiters[_Waiter] = Waiters()
+        self._waiting = 0  # how many takers and readers there are
+        self._writers: dict[int, _Waiter] = {}  # those who wait for room, by order of arrival
+        self._called: dict[int, _Waiter] = {}  # writers that were promised room and have not come yet
+        # the moments at which something ends: (moment, seq, token of the claim, or 0 for a tuple's ttl)
+        self._moments: list[tuple[float, int, int]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_context = Context()  # empty: a timer belongs to the space, not to the actor that armed it
+
+    # ------------------------------------------------------------------------------------------------
+    # One tuple, one step: every change of place
+
+    def _put(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
+        """Write a tuple. ``place`` is the sequence number that was reserved for it, if it had to wait."""
+        if self._is_watched():
+            self._record("write", fields)
+        self._place(fields, ttl, place)
+
+    def _place(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
+        """Hand a new tuple to whoever waits for it, or store it."""
+        expiry = None if ttl is None else (self._now() + ttl, current_life().name)
+        seq = next(self._sequence) if place is None else place
+        if self._waiting and self._hand_over(_Parcel(seq, fields, expiry, 0)):
+            self._call_writers()  # the room that this tuple was promised is free
+            return
+        if place is None:
+            self._store.add(seq, fields)
+        else:
+            self._store.add_back(seq, fields)  # who was called after it may have been quicker
+        if expiry is not None:
+            self._expiries[seq] = expiry
+            self._remind(expiry[0], seq, 0)
+
+    def _hand_over(self, parcel: _Parcel) -> bool:
+        """Show a tuple to all readers that wait for it, give it to the first taker; tell if one took it."""
+        fields = parcel.fields
+        failed: list[tuple[_Waiter, Exception]] = []
+
+        def wants(waiter: _Waiter, fields: Fields) -> bool:
+            try:
+                return self._waits_for(waiter, fields)
+            except Exception as error:  # its own where() test: the writer is not to blame
+                failed.append((waiter, error))
+                return False
+
+        for reader in self._readers.all(fields, wants):
+            reader.copy = copied(fields)
+            self._dismiss(reader, _SERVED)
+            if self._is_watched():
+                self._record("read", fields, actor=reader.life.name)
+        taker = self._takers.first(fields, wants)
+        for waiter, error in failed:
+            self._dismiss(waiter, error)
+        if taker is None:
+            return False
+        self._dismiss(taker, _SERVED)
+        if taker.operation == "claim":
+            taker.claim = self._open_claim(parcel, taker.lease, taker.life.name)
+        else:
+            taker.parcel = parcel
+            if self._is_watched():
+                self._record("take", fields, actor=taker.life.name)
+        return True
+
+    def _waits_for(self, waiter: _Waiter, fields: Fields) -> bool:
+        """Tell whether the tuple matches and the waiter is still there: cancelled ones stay till they run."""
+        if waiter.call.done() or (waiter.deadline is not None and waiter.deadline <= self._now()):
+            return False
+        return fits(waiter.pattern, fields, range(len(fields)))
+
+    def _remove(self, seq: int) -> Fields:
+        """Remove a tuple for good, with all that is known of it."""
+        if self._expiries:
+            self._expiries.pop(seq, None)
+        if self._attempts:
+            self._attempts.pop(seq, None)
+        return self._store.remove(seq)
+
+    def _pack(self, seq: int) -> _Parcel:
+        """Remove a tuple in such a way that it can be given back."""
+        expiry, attempts = self._expiries.pop(seq, None), self._attempts.pop(seq, 0)
+        return _Parcel(seq, self._store.remove(seq), expiry, attempts)
+
+    def _return_undelivered(self, parcel: _Parcel) -> None:
+        """Give back a tuple whose taker was cancelled before it had it."""
+        if self._is_watched():
+            self._record("release", parcel.fields)
+        self._give_back(parcel)
+
+    def _give_back(self, parcel: _Parcel) -> None:
+        """Return a tuple to its old place. Waiting takers get it first. Never waits for room."""
+        if parcel.expiry is not None and parcel.expiry[0] <= self._now():
+            self._record_expiry(parcel.fields, parcel.expiry)
+        elif not (self._waiting and self._hand_over(parcel)):
+            self._store.add_back(parcel.seq, parcel.fields)
+            if parcel.attempts:
+                self._attempts[parcel.seq] = parcel.attempts
+            if parcel.expiry is not None:
+                self._expiries[parcel.seq] = parcel.expiry
+                self._remind(parcel.expiry[0], parcel.seq, 0)
+        self._call_writers()
+
+    def _open_claim(self, parcel: _Parcel, lease: float, holder: str) -> Claim:
+        deadline = self._now() + lease
+        space = cast("TupleSpace", self)  # the only kind of board that is ever made
+        attempt = parcel.attempts + 1
+        claim = Claim(space, parcel.seq, parcel.fields, attempt, next(self._tokens), deadline, holder)
+        self._claims[parcel.seq] = claim
+        if parcel.expiry is not None:
+            self._expiries[parcel.seq] = parcel.expiry  # its ttl goes on while it is claimed
+        self._remind(deadline, parcel.seq, claim.token)
+        if self._is_watched():
+            detail = {"attempt": claim.attempt, "token": claim.token, "deadline": deadline}
+            self._record("claim", parcel.fields, detail, actor=holder)
+        return claim
+
+    def _end_claim(self, claim: Claim, kind: str, *, failed: bool) -> None:
+        """Give a claimed tuple back: released by its holder, or lapsed."""
+        expiry = self._forget_claim(claim, kind)
+        if self._is_watched():
+            detail = {"attempt": claim.attempt, "token": claim.token}
+            self._record(kind, claim._original, detail, actor=claim.holder)
+        attempts = claim.attempt if failed else claim.attempt - 1
+        self._give_back(_Parcel(claim._seq, claim._original, expiry, attempts))
+
+    def _forget_claim(self, claim: Claim, how: str) -> tuple[float, str] | None:
+        del self._claims[claim._seq]
+        claim._ended = how
+        return self._expiries.pop(claim._seq, None)
+
+    # ------------------------------------------------------------------------------------------------
+    # Waiting for a tuple, and for room
+
+    async def _wait_for_match(
+        self, operation: str, pattern: Pattern, timeout: float | None, lease: float = 0.0
+    ) -> _Waiter:
+        """Wait until a write serves this pattern. Returns the waiter, which holds what it was handed."""
+        if self._closed:
+            await asyncio.sleep(0)
+            raise SpaceClosed(
+                f"{operation}{pattern_text(pattern)}: space {self.name!r} is closed and has no such tuple."
+            )
+        if timeout == 0:
+            await asyncio.sleep(0)
+            raise self._timeout_error(operation, pattern, timeout)
+        waiter = self._arrive(operation, pattern, timeout)
+        waiter.lease = lease
+        (self._readers if operation == "read" else self._takers).add(waiter)
+        self._waiting += 1
+        self._call_writers()  # one of them may have what this waiter wants
+        try:
+            outcome = await waiter.call
+        except BaseException:
+            if waiter.parcel is not None:
+                self._return_undelivered(waiter.parcel)
+            elif waiter.claim is not None and waiter.claim._ended == "":
+                self._end_claim(waiter.claim, "release", failed=False)
+            elif not waiter.dismissed:
+                self._dismiss(waiter, "cancelled")
+                self._call_writers()  # one of them may have been called for this waiter
+            raise
+        if outcome == _SERVED:
+            return waiter
+        if outcome == _TIMED_OUT:
+            raise self._timeout_error(operation, pattern, timeout)
+        if outcome == _CLOSED:
+            raise SpaceClosed(
+                f"{operation}{pattern_text(pattern)}: space {self.name!r} was closed during the wait."
+            )
+        assert isinstance(outcome, Exception)
+        raise outcome
+
+    async def _wait_for_room(self, operation: str, fields: Fields, timeout: float | None) -> int:
+        """Wait until ``fields`` may be written. Returns the sequence number that was reserved for it.
+
+        The caller writes before its next ``await``. A writer that was called and is then cancelled has
+        not written: the room that was promised to it goes to the next.
+        """
+        if timeout == 0:
+            await asyncio.sleep(0)
+            raise self._timeout_error(operation, fields, timeout)
+        writer = self._arrive(operation, fields, timeout)
+        self._writers[writer.number] = writer
+        while True:
+            try:
+                outcome = await writer.call
+            except BaseException:
+                if not writer.dismissed:
+                    self._dismiss(writer, "cancelled")
+                self._called.pop(writer.number, None)
+                self._call_writers()
+                raise
+            self._called.pop(writer.number, None)
+            if outcome == _TIMED_OUT:
+                raise self._timeout_error(operation, fields, timeout)
+            if outcome == _CLOSED or self._closed:
+                raise SpaceClosed(
+                    f"{operation}{pattern_text(fields)}: {self.name!r} was closed during the wait for room."
+                )
+            assert writer.seq is not None
+            if self._accepts(fields):
+                return writer.seq
+            # Whoever wanted the tuple has gone, or a tuple came back, in the moment since the call.
+            self._wait_again(writer)
+
+    def _arrive(self, operation: str, pattern: Pattern, timeout: float | None) -> _Waiter:
+        """Make a waiter and set its timer."""
+        deadline = None if timeout is None else self._now() + timeout
+        waiter = _Waiter(next(self._arrivals), operation, pattern, deadline)
+        if self._is_watched():
+            self._record("wait", (), {"operation": operation, "pattern": pattern})
+        self._set_timer(waiter)
+        return waiter
+
+    def _wait_again(self, writer: _Waiter) -> None:
+        """Let a writer that was called in vain wait on, at its old place in the line."""
+        writer.call = asyncio.get_running_loop().create_future()
+        writer.dismissed = False
+        self._writers = dict(sorted({**self._writers, writer.number: writer}.items()))
+        if self._is_watched():
+            self._record("wait", (), {"operation": writer.operation, "pattern": writer.pattern})
+        self._set_timer(writer)
+
+    def _call_writers(self) -> None:
+        """Call the waiting writers for whose tuples there is room now, or somebody who wants them."""
+        if not self._writers:
+            return
+        for writer in list(self._writers.values()):
+            if writer.call.done():
+                continue
+            if self._accepts(writer.pattern):
+                writer.seq = next(self._sequence)
+                self._called[writer.number] = writer
+                self._dismiss(writer, _SERVED)
+            elif not self._waiting:
+                return
+
+    def _accepts(self, fields: Fields) -> bool:
+        """Tell whether a tuple may be written now: there is room, or somebody waits to take it."""
+        if self.capacity is None:
+            return True
+        if len(self._store) + len(self._claims) + len(self._called) < self.capacity:
+            return True
+        return self._waiting > 0 and self._is_wanted(fields)
+
+    def _is_wanted(self, fields: Fields) -> bool:
+        def wants(waiter: _Waiter, fields: Fields) -> bool:
+            try:
+                return self._waits_for(waiter, fields)
+            except Exception:  # its owner learns of it when the tuple is offered
+                return False
+
+        return self._takers.first(fields, wants) is not None
+
+    def _set_timer(self, waiter: _Waiter) -> None:
+        if waiter.deadline is not None:
+            assert self._loop is not None
+            waiter.timer = self._loop.call_at(
+                waiter.deadline, self._time_out, waiter, context=self._timer_context
+            )
+
+    def _time_out(self, waiter: _Waiter) -> None:
+        assert waiter.deadline is not None
+        if waiter.call.done():
+            return
+        if waiter.deadline > self._now():  # a clock may be coarser than a deadline, and ring early
+            self._set_timer(waiter)
+        else:
+            self._dismiss(waiter, _TIMED_OUT)
+            self._call_writers()
+
+    def _dismiss(self, waiter: _Waiter, outcome: str | Exception) -> None:
+        """End a wait: out of the line, timer off, and wake the one who waited."""
+        if waiter.operation == "read":
+            self._readers.remove(waiter)
+            self._waiting -= 1
+        elif waiter.operation in ("take", "claim"):
+            self._takers.remove(waiter)
+            self._waiting -= 1
+        else:
+            del self._writers[waiter.number]
+        waiter.dismissed = True
+        if waiter.timer is not None:
+            waiter.timer.cancel()
+        if not (waiter.call.done() or waiter.call.get_loop().is_closed()):
+            waiter.call.set_result(outcome)
+        if self._is_watched():
+            why = outcome if isinstance(outcome, str) else "error"
+            detail = {"operation": waiter.operation, "pattern": waiter.pattern, "why": why}
+            self._record("leave", (), detail, actor=waiter.life.name)
+
+    def _all_waiters(self) -> list[_Waiter]:
+        waiters = [*self._takers, *self._readers, *self._writers.values()]
+        return sorted(waiters, key=lambda waiter: waiter.number)
+
+    # ------------------------------------------------------------------------------------------------
+    # Moments: the end of a ttl or of a lease
+
+    def _remind(self, moment: float, seq: int, token: int) -> None:
+        """Note that something ends at ``moment``, and see to it that the timer rings by then."""
+        if len(self._moments) > 64 + 2 * (len(self._expiries) + len(self._claims)):
+            # Most of the notes are about tuples that are gone and leases that were renewed.
+            self._moments = [(claim.deadline, seq, claim.token) for seq, claim in self._claims.items()]
+            self._moments += [(expiry[0], seq, 0) for seq, expiry in self._expiries.items()]
+            heapq.heapify(self._moments)
+        heapq.heappush(self._moments, (moment, seq, token))
+        if self._timer is None or moment < self._timer.when():
+            self._ring_at(moment)
+
+    def _ring_at(self, moment: float) -> None:
+        assert self._loop is not None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(moment, self._on_timer, context=self._timer_context)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._end_what_is_over()
+        if self._moments:
+            self._ring_at(self._moments[0][0])
+
+    def _end_what_is_over(self) -> None:
+        """Let tuples expire and leases lapse whose moment has come: it has come when now >= moment."""
+        now = self._now()
+        while self._moments and self._moments[0][0] <= now:
+            _, seq, token = heapq.heappop(self._moments)
+            claim = self._claims.get(seq)
+            expiry = self._expiries.get(seq)
+            if token:
+                if claim is not None and claim.token == token and claim.deadline <= now:
+                    self._end_claim(claim, "lapse", failed=True)
+            elif expiry is not None and expiry[0] <= now and claim is None:
+                self._record_expiry(self._remove(seq), expiry)
+                self._call_writers()
+
+    def _shut(self) -> None:
+        """End all waiting, and all watching after the events so far."""
+        self._closed = True
+        for waiter in self._all_waiters():
+            if not waiter.call.done():
+                self._dismiss(waiter, _CLOSED)
+        if self._is_watched():
+            self._record("shut")
+        for watch in self._watches:
+            watch.end()
+
+    def _record_expiry(self, fields: Fields, expiry: tuple[float, str]) -> None:
+        if self._is_watched():
+            self._record("expire", fields, actor=expiry[1])
+
+    # ------------------------------------------------------------------------------------------------
+    # The loop, the trace, and errors
+
+    def _begin(self) -> None:
+        """Start of every operation: is this the right loop, is anything over, and who keeps the diary?"""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._move_to(loop)
+        self._trace = trace_variable.get()
+        if self._moments and self._moments[0][0] <= loop.time():
+            self._end_what_is_over()
+
+    def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Belong to ``loop`` from now on, if no other loop is still using this space."""
+        if self._refusal:
+            raise RuntimeError(self._refusal)
+        old = self._loop
+        if old is not None and not old.is_closed():
+            raise RuntimeError(
+                f"Space {self.name!r} belongs to another event loop or thread. "
+                "Make the space inside the async function that uses it, and use it in that loop only."
+            )
+        if old is not None and (self._waiting or self._writers or self._called or self._claims):
+            raise RuntimeError(
+                f"Space {self.name!r} was left by an earlier event loop with somebody still waiting, or "
+                "a claim still open. Make a new space inside the async function that uses it."
+            )
+        adopt = getattr(loop, "adopt_space", None)  # a virtual loop keeps a list of its spaces
+        if adopt is not None:
+            adopt(self)
+        self._loop = loop
+        self._timer = None
+        if old is not None and self._expiries:
+            shift = loop.time() - old.time()  # what was left of a ttl is left of it here
+            self._expiries = {seq: (moment + shift, name) for seq, (moment, name) in self._expiries.items()}
+            self._moments = [(expiry[0], seq, 0) for seq, expiry in self._expiries.items()]
+            heapq.heapify(self._moments)
+            self._ring_at(self._moments[0][0])
+
+    def refuse(self, reason: str) -> None:
+        """Accept no operation any more. For a simulation whose thread could not be stopped."""
+        self._refusal = reason
+        self._loop = None
+
+    def withdraw_dead(self) -> None:
+        """Withdraw the waiters of actors that have crashed. For the loop that lets them crash."""
+        for waiter in self._all_waiters():
+            if not waiter.life.alive:
+                self._dismiss(waiter, "crashed")
+        self._called = {number: writer for number, writer in self._called.items() if writer.life.alive}
+        self._watches = [watch for watch in self._watches if watch.life is None or watch.life.alive]
+        self._call_writers()
+
+    def _add_watch(self, watch: Watch) -> None:
+        self._begin()
+        if self._closed:
+            watch.end()
+        else:
+            self._watches.append(watch)
+
+    def _remove_watch(self, watch: Watch) -> None:
+        if watch in self._watches:
+            self._watches.remove(watch)
+
+    def _now(self) -> float:
+        assert self._loop is not None
+        return self._loop.time()
+
+    def _is_watched(self) -> bool:
+        return self._trace is not None or bool(self._watches)
+
+    def _record(
+        self, kind: str, fields: Fields = (), detail: dict[str, Any] | None = None, actor: str | None = None
+    ) -> None:
+        name = current_life().name if actor is None else actor
+        fields = copied(fields)
+        if self._trace is not None:
+            event = self._trace.record(
+                kind, actor=name, space=self.name, fields=fields, detail=detail, time=self._now()
+            )
+        else:
+            event = Event(next(self._event_numbers), self._now(), name, kind, self.name, fields, detail or {})
+        for watch in self._watches:
+            watch.offer(event)
+
+    def _refuse_if_closed(self, operation: str) -> None:
+        if self._closed:
+            raise SpaceClosed(
+                f"{operation}: space {self.name!r} is closed, and nothing can be written to it any more."
+            )
+
+    def _timeout_error(self, operation: str, pattern: Pattern, timeout: float | None) -> TimeoutError:
+        what = "had no room" if operation in _WRITING else "had no match"
+        waited = "at once" if not timeout else f"within {timeout:g} s"
+        text = f"{operation}{pattern_text(pattern)}: space {self.name!r} {what} {waited}."
+        near = "" if operation in _WRITING else near_miss(pattern, self._store.live.values())
+        return TimeoutError(f"{text} {near}" if near else text)
+
+    def stuck(self) -> list[str]:
+        """Say, a sentence each, who waits for what, and what comes closest. For `Stalled`."""
+        sentences = []
+        for waiter in self._all_waiters():
+            who = f"{waiter.life.name} waits in {waiter.operation}"
+            if waiter.operation in _WRITING:
+                sentences.append(f"{who} for room in {self.name} for {shown(waiter.pattern)}. It is full.")
+            else:
+                near = near_miss(waiter.pattern, self._store.live.values()) or "The space is empty."
+                sentences.append(f"{who} for {pattern_text(waiter.pattern)} in {self.name}. {near}")
+        return sentences

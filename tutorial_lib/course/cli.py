@@ -1,0 +1,139 @@
+"""The ``tutorial`` command.
+
+``tutorial lab`` opens the course in JupyterLab, ``tutorial doctor`` checks that everything works.
+Each command is one function that takes the parsed arguments and returns the exit status; `_parser` lists
+them all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tutorial_lib.course.doctor import examine
+from tutorial_lib.course.workspace import (
+    FIRST_LESSON,
+    Preparation,
+    WorkspaceError,
+    prepare,
+    version,
+)
+
+__all__ = ["main"]
+
+_DEFAULT_FOLDER: Final = Path("tuplespace-tutorial")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status: 0 for well, 1 for something to do, 2 for misuse.
+
+    ``arguments`` are the words after ``tutorial``, by default those of the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A Japanese Windows console knows cp932 only: a letter it lacks becomes "?", never an error.
+            stream.reconfigure(errors="replace")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own, for_jupyter = _split_at_dashes(words)
+    options = _parser().parse_args(own, argparse.Namespace(for_jupyter=for_jupyter))
+    status: int = options.run(options)
+    return status
+
+
+def _split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split at the first ``--``: what follows is meant for JupyterLab and none of our business."""
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tutorial", description="A course on coordinating concurrent work.")
+    parser.add_argument("--version", action="version", version=f"tutorial {version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    lab_parser = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        usage="tutorial lab [-h] [FOLDER] [-- JUPYTERLAB OPTIONS]",
+        description="Make a working folder if there is none, and open the first lesson in JupyterLab. "
+        "A file that you changed is never overwritten. "
+        "Options after -- go to JupyterLab, for example: -- --no-browser",
+    )
+    lab_parser.set_defaults(run=lab)
+    doctor_parser = commands.add_parser(
+        "doctor",
+        help="check that everything works on this machine",
+        description="Check this machine and print one line per finding. "
+        "The exit status is 1 if something needs doing.",
+    )
+    doctor_parser.set_defaults(run=doctor)
+    for command in (lab_parser, doctor_parser):
+        command.add_argument(
+            "folder",
+            nargs="?",
+            type=Path,
+            default=_DEFAULT_FOLDER,
+            metavar="FOLDER",
+            help=f"your working folder (default: {_DEFAULT_FOLDER} in the present folder)",
+        )
+    return parser
+
+
+def lab(options: argparse.Namespace) -> int:
+    """Prepare the working folder and open it in JupyterLab; returns when JupyterLab ends."""
+    try:
+        preparation = prepare(options.folder)
+    except WorkspaceError as error:
+        print(f"tutorial lab: {error}", file=sys.stderr)
+        return 1
+    print(_report(preparation), flush=True)
+    return _open_jupyterlab(options.folder.resolve(), options.for_jupyter)
+
+
+def _report(preparation: Preparation) -> str:
+    """Say in plain sentences what became of the working folder."""
+    lines = [f"Your working folder is {preparation.folder.resolve()}."]
+    if preparation.added:
+        lines.append(f"Files put in: {len(preparation.added)}.")
+    if preparation.refreshed:
+        lines.append(f"Files brought up to date: {len(preparation.refreshed)}.")
+    if preparation.kept:
+        lines.append("These are your own work and stay as they are, although the course has another edition:")
+        lines.extend(f"  {name}" for name in preparation.kept)
+        lines.append("To get that edition, rename your file and run this command again.")
+    return "\n".join(lines)
+
+
+def _open_jupyterlab(folder: Path, extra: list[str]) -> int:
+    try:
+        from jupyterlab.labapp import LabApp  # here, since it takes a second and nothing else needs it
+    except ImportError as error:
+        print(f"tutorial lab: JupyterLab cannot be started: {error}. Run: tutorial doctor", file=sys.stderr)
+        return 1
+    words = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        words.append("--allow-root")  # a container has no other user, and JupyterLab would refuse to start
+    LabApp.launch_instance(argv=[*words, *extra])
+    return 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Print what the doctor finds; the status is 1 if something needs doing."""
+    findings = []
+    for finding in examine(options.folder):
+        print(finding, flush=True)
+        findings.append(finding)
+    to_do = sum(finding.state == "to do" for finding in findings)
+    print(f"Things to do: {to_do}." if to_do else "Everything the course needs is here.")
+    return 1 if to_do else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Manager: the named spaces that belong together."""
+
+from __future__ import annotations
+
+from tutorial_lib.patterns import shown
+from tutorial_lib.space import SpaceClosed, TupleSpace
+
+__all__ = ["SpaceManager", "connect"]
+
+
+def connect(url: str = "memory://") -> SpaceManager:
+    """Return a manager of named spaces. Not awaited: nothing is opened before the first use.
+
+    ``memory://`` keeps the spaces in this process; each call gives a new, empty manager. Raises
+    `ValueError` for an address of another kind.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with connect("memory://") as manager:
+    ...         tasks = manager.space("tasks")
+    ...         await tasks.write("task", 1)
+    ...         return tasks is manager.space("tasks"), await tasks.count()
+    >>> asyncio.run(main())
+    (True, 1)
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"connect() needs an address as text, got {shown(url)}. Write connect('memory://').")
+    if url != "memory://":
+        raise ValueError(f"connect() does not know the address {shown(url)}. Write connect('memory://').")
+    return SpaceManager()
+
+
+class SpaceManager:
+    """Named spaces in this process. Made with `connect`; an async context manager that closes them all."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, TupleSpace] = {}
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<SpaceManager, {len(self._spaces)} spaces{', closed' if self._closed else ''}>"
+
+    async def __aenter__(self) -> SpaceManager:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    def space(self, name: str = "space", capacity: int | None = None) -> TupleSpace:
+        """Return the space of this name, made on first use. The same name is the same space.
+
+        ``capacity`` bounds the number of tuples (None: no bound). Raises `ValueError` if the space exists
+        with another capacity, and `SpaceClosed` after `close`.
+        """
+        if self._closed:
+            raise SpaceClosed(
+                f"The manager is closed, so it has no space {shown(name)}. Call connect() for a new one."
+            )
+        if name not in self._spaces:
+            self._spaces[name] = TupleSpace(name, capacity=capacity)
+        space = self._spaces[name]
+        if space.capacity != capacity:
+            raise ValueError(
+                f"Space {shown(name)} exists with capacity {space.capacity}, asked was {capacity}. "
+                "Ask for the same capacity, or choose another name."
+            )
+        return space
+
+    async def close(self) -> None:
+        """Close all spaces of this manager. Closing twice does nothing more."""
+        self._closed = True
+        for space in self._spaces.values():
+            await space.close()

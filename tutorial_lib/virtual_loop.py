@@ -1,0 +1,642 @@
+"""The virtual-time loop: an asyncio event loop whose clock jumps instead of waiting.
+
+Every event loop does the same three things in turn: it runs what is ready, looks which timer is next, and
+waits for that timer. This one does not wait: it sets its clock to the moment of the next timer and goes
+on. So ``asyncio.sleep``, ``asyncio.timeout`` and task groups work as they are, an hour of heartbeats takes
+milliseconds, and nothing depends on how fast the machine is.
+
+=======  ====================================================================================
+moment   a point in virtual time, in whole microseconds (a float is too coarse after a year)
+handle   a call that the loop has been asked to make, once it is ready or its timer is due
+pass     one round over all handles that are ready at its start
+strike   something from outside, such as a fault, that happens when a moment is over
+=======  ====================================================================================
+
+The loop is made for `simulate`, which gives it a program, strikes, and an end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import enum
+import heapq
+import inspect
+import math
+import sys
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextvars import Context, copy_context
+from typing import Any, NoReturn, Protocol
+from weakref import WeakKeyDictionary
+
+from tutorial_lib.trace import Event, Life, Trace, _life, _NamesItself, begin_life, life_in, trace_variable
+from tutorial_lib.watchdog import Stop
+from tutorial_lib.whereabouts import place_of_coroutine, place_of_error, place_of_frame
+
+__all__ = ["Ending", "VirtualLoop", "VirtualTask", "context_of", "to_moment"]
+
+# Limits on one virtual moment. Constants, so that the speed of the machine never decides an outcome.
+QUIET_PASSES = 100_000  # passes in a row in which nothing was recorded
+EVENTS_IN_A_MOMENT = 250_000
+FAREWELL_PASSES = 1_000  # for leftover tasks to clean up after themselves
+LINES_IN_A_MESSAGE = 10
+
+
+class Ending(enum.Enum):
+    """How a run came to its end."""
+
+    RETURNED = "the program returned or raised"
+    UNTIL = "the moment `until` was reached"
+    STALLED = "nothing could happen any more"
+    RUNAWAY = "the program did not let time go on"
+    INTERRUPTED = "the caller was interrupted"
+
+
+class Space(Protocol):
+    """What the loop asks of a tuple space that is used on it."""
+
+    def withdraw_dead(self) -> None:
+        """Take back the waiting of those whose life is over."""
+
+    def stuck(self) -> list[str]:
+        """Say, a sentence each, who waits for what."""
+
+    def refuse(self, reason: str) -> None:
+        """Refuse all further operations."""
+
+
+def to_moment(seconds: float) -> int:
+    """Return ``seconds`` as a moment: whole microseconds, rounded to the nearest."""
+    return round(seconds * 1_000_000)
+
+
+class VirtualTask(asyncio.Task[Any], _NamesItself):
+    """A task of the virtual loop. It has a number, and its name begins a life.
+
+    The number is its hash too: a task group keeps its tasks in a set, and must cancel them in the same
+    order in every process.
+    """
+
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], *, loop: VirtualLoop, number: int, context: Context
+    ) -> None:
+        self.number = number
+        self.context = context
+        self.steps = 0  # counted only where a seed decides the order
+        super().__init__(coroutine, loop=loop, name=f"Task-{number}", context=context)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    @property
+    def actor(self) -> str:
+        """The name of the life that the task belongs to now."""
+        life = life_in(self.context)
+        return life.name if life else "main"
+
+    def is_unstarted(self) -> bool:
+        """Tell whether the task has not made its first step."""
+        coroutine = self.get_coro()
+        return inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
+
+    def set_name(self, value: object) -> None:
+        """Name the task. A task that has not started yet begins a life of that name."""
+        super().set_name(value)
+        if self.is_unstarted():
+            # A context that is being run in is somebody else's as well: its life is not ours to replace.
+            with contextlib.suppress(RuntimeError):
+                self.context.run(begin_life, self.get_name())
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """An event loop in virtual time.
+
+    ``trace`` is where its events go. ``seed`` is the order in which ready tasks run: 0 is asyncio's own.
+    ``until`` is the second at which the run ends quietly, ``time_limit`` the one after which it counts
+    as stalled.
+    """
+
+    def __init__(
+        self, trace: Trace, *, seed: int = 0, until: float | None = None, time_limit: float | None = None
+    ) -> None:
+        super().__init__()
+        self._clock_resolution = 1e-6
+        self.trace = trace
+        self.seed = seed
+        self._until = math.inf if until is None else to_moment(until)
+        self._time_limit = math.inf if time_limit is None else to_moment(time_limit)
+
+        self._now = 0
+        self._timers: list[tuple[int, int, asyncio.TimerHandle]] = []  # a heap of (moment, number, timer)
+        self._timers_armed = 0
+        self._timers_cancelled = 0
+        self._strikes: deque[tuple[int, Callable[[], object]]] = deque()
+        self._events_now = 0
+        self._quiet_passes = 0
+
+        self._tasks_made = 0
+        self._unfinished: dict[int, VirtualTask] = {}  # held here, or a waiting task could be collected
+        self._failed: list[VirtualTask] = []
+        self._generators: WeakKeyDictionary[AsyncGenerator[Any, Any], Life | None] = WeakKeyDictionary()
+
+        self._held: dict[Life, list[asyncio.Handle]] = {}  # what hanging actors will do if they go on
+        self._holds: dict[Life, int] = {}
+        self._paces: dict[str, float] = {}
+        self._pace_waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._muted_until: dict[str, float] = {}
+        self.hirers: list[Callable[[str], bool]] = []
+
+        self._spaces: list[Space] = []
+        self._refusal = ""
+        self.errors: list[str] = []
+
+        self.ending: Ending | None = None
+        self.reason = ""
+        self._is_winding_down = False
+        self._ending_lock = threading.Lock()
+        self.steps = 0  # rises with every handle: the watchdog sees by it whether the loop is held up
+        self.current: asyncio.Handle | None = None
+        trace.on_event = self._count_event
+
+    # -----------------------------------------------------------------------------------------------
+    # Time
+
+    def time(self) -> float:
+        """Return the virtual time in seconds since the run began."""
+        return self._now / 1_000_000
+
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call ``callback`` in ``delay`` seconds. Any positive delay is at least one microsecond."""
+        if delay is None or delay != delay:
+            raise ValueError(f"A delay is a number of seconds, got {delay!r}.")
+        if math.isinf(delay):
+            return self._arm(delay, callback, args, context)
+        ahead = max(1, to_moment(delay)) if delay > 0 else 0
+        return self._arm(self._now + ahead, callback, args, context)
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call ``callback`` when `time` says ``when``. Never happens if that is infinite."""
+        if when is None or when != when:
+            raise ValueError(f"A moment is a number of seconds, got {when!r}.")
+        if math.isinf(when):
+            return self._arm(when, callback, args, context)
+        earliest = self._now + 1 if when > self.time() else self._now
+        return self._arm(max(earliest, to_moment(when)), callback, args, context)
+
+    def _arm(
+        self, moment: float, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> asyncio.TimerHandle:
+        self._check_closed()
+        timer = asyncio.TimerHandle(moment / 1_000_000, callback, args, self, context)
+        if moment != math.inf:
+            self._timers_armed += 1
+            heapq.heappush(self._timers, (int(moment), self._timers_armed, timer))
+        return timer
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Drop the cancelled timers when they are the greater part. Called by asyncio."""
+        self._timers_cancelled += 1
+        if self._timers_cancelled > 100 and self._timers_cancelled > len(self._timers) / 2:
+            self._keep_timers(lambda timer: not timer.cancelled() and timer is not handle)
+            self._timers_cancelled = 0
+
+    def _keep_timers(self, is_wanted: Callable[[asyncio.TimerHandle], bool]) -> None:
+        self._timers = [entry for entry in self._timers if is_wanted(entry[2])]
+        heapq.heapify(self._timers)
+
+    def strike_at(self, seconds: float, strike: Callable[[], object]) -> None:
+        """Call ``strike`` when everything that happens at ``seconds`` has happened.
+
+        That is just before the clock moves on, so a strike never changes what was recorded up to and
+        including its own moment. Several at one moment strike in the order in which they were given.
+        """
+        entries = [*self._strikes, (to_moment(seconds), strike)]
+        self._strikes = deque(sorted(entries, key=lambda entry: entry[0]))
+
+    # -----------------------------------------------------------------------------------------------
+    # The loop itself
+
+    def _run_once(self) -> None:
+        """Make one turn. asyncio's ``run_forever`` calls this until `stop`."""
+        if self._is_winding_down:
+            self._say_farewell()
+        elif self.ending is not None:
+            self.stop()
+        else:
+            self._advance()
+
+    def _advance(self) -> None:
+        self._wake_due_timers()
+        if not self._ready:
+            self._strike_now()
+        if self._ready:
+            self._run_pass()
+        else:
+            self._move_clock()
+
+    def _wake_due_timers(self) -> None:
+        while self._timers and self._timers[0][0] <= self._now:
+            self._ready.append(heapq.heappop(self._timers)[2])
+
+    def _strike_now(self) -> None:
+        while self._strikes and self._strikes[0][0] <= self._now:
+            strike = self._strikes.popleft()[1]
+            strike()
+
+    def _move_clock(self) -> None:
+        """Nothing is left to do at this moment: jump to the next one, or end the run."""
+        while self._timers and self._timers[0][2].cancelled():
+            heapq.heappop(self._timers)
+        next_timer = self._timers[0][0] if self._timers else math.inf
+        next_strike = self._strikes[0][0] if self._strikes else math.inf
+        moment = min(next_timer, next_strike, self._until)
+        if moment == math.inf:
+            self.end(Ending.STALLED, self._why_stalled("Nothing can ever happen again"))
+            return
+        self._now = int(min(moment, self._time_limit))
+        self._events_now = 0
+        self._quiet_passes = 0
+        if moment > self._time_limit:
+            self.end(Ending.STALLED, self._why_stalled("The time limit is over"))
+        elif moment == self._until:
+            self.end(Ending.UNTIL)
+
+    def _run_pass(self) -> None:
+        self._quiet_passes += 1
+        if self._quiet_passes > QUIET_PASSES:
+            self.end(Ending.RUNAWAY, self._why_quiet_runaway())
+            return
+        if self.seed:
+            self._reorder()
+        for _ in range(len(self._ready)):
+            if self.ending is not None and not self._is_winding_down:
+                break
+            handle = self._ready.popleft()
+            if handle.cancelled():
+                continue
+            life = life_in(context_of(handle))
+            if life is not None:
+                if not life.alive:
+                    continue  # a crash: whoever should do this is no longer there
+                if life in self._held:
+                    self._held[life].append(handle)
+                    continue
+            self.steps += 1
+            self.current = handle
+            handle._run()
+        self.current = None
+
+    def _reorder(self) -> None:
+        """Put the steps of tasks into the order that the seed wants; other callbacks keep their places.
+
+        Each ready task still runs once in this pass. The order depends on nothing but the seed, the
+        numbers of the tasks and their numbers of steps.
+        """
+        handles = list(self._ready)
+        places = []
+        drawn = []
+        for place, handle in enumerate(handles):
+            task = _task_of(handle)
+            if task is not None:
+                task.steps += 1
+                places.append(place)
+                drawn.append((_mix(_mix(_mix(self.seed) + task.number) + task.steps), task.number, place))
+        drawn.sort()
+        self._ready = deque(handles)
+        for place, (_, _, origin) in zip(places, drawn, strict=True):
+            self._ready[place] = handles[origin]
+
+    def _count_event(self, event: Event) -> None:
+        """Stop whoever records without end at one moment, also a loop that never lets others run."""
+        self._quiet_passes = 0
+        self._events_now += 1
+        if self._events_now > EVENTS_IN_A_MOMENT:
+            place = place_of_frame(sys._getframe())
+            self.end(
+                Ending.RUNAWAY,
+                f"{event.actor} did {EVENTS_IN_A_MOMENT:,} things at {self.time():g} s{_at(place)} and never "
+                "paused, so virtual time stands still. Let time pass in the loop: await asyncio.sleep(...), "
+                "work(...), or a take that waits.",
+            )
+            raise Stop
+
+    # -----------------------------------------------------------------------------------------------
+    # The end
+
+    def end(self, ending: Ending, reason: str = "") -> None:
+        """Decide how the run ends. The first decision stands. From here on nothing is recorded."""
+        with self._ending_lock:
+            if self.ending is None:
+                self.reason = reason
+                self.ending = ending
+                self.trace.freeze()
+        self._stopping = True
+
+    def _why_stalled(self, what: str) -> str:
+        waiting = [sentence for space in self._spaces for sentence in space.stuck()]
+        silent: dict[str, None] = {}
+        for task in self._unfinished.values():
+            life = life_in(task.context)
+            if life is not None and not life.alive:
+                silent[f"{life.name} crashed and will never answer"] = None
+            elif life in self._held:
+                silent[f"{task.actor} hangs"] = None
+            elif not waiting or not self._spaces:
+                silent[f"{task.actor} waits{_at(place_of_coroutine(task.get_coro()))}"] = None
+        lines = [*waiting, *silent]
+        if len(lines) > LINES_IN_A_MESSAGE:
+            lines[LINES_IN_A_MESSAGE:] = [f"and {len(lines) - LINES_IN_A_MESSAGE} more"]
+        return "\n  ".join([f"{what} at {self.time():g} s, and the program has not returned.", *lines])
+
+    def _why_quiet_runaway(self) -> str:
+        spinning = [task for handle in self._ready if (task := _task_of(handle)) is not None]
+        who = spinning[0].actor if spinning else "main"
+        place = place_of_coroutine(spinning[0].get_coro()) if spinning else ""
+        return (
+            f"{who} asked {QUIET_PASSES:,} times at {self.time():g} s{_at(place)} and never paused, so virtual "
+            "time stands still. Use take, which waits, or await asyncio.sleep(0.1) between two questions."
+        )
+
+    def name_unseen_failures(self) -> None:
+        """Add to ``errors`` the tasks that died before the end and that nobody ever awaited."""
+        finished = [task for task in self._unfinished.values() if task.done()]
+        for task in finished:
+            self._forget(task)
+        for task in self._failed:
+            if task._log_traceback:
+                task._log_traceback = False
+                error = task.exception()
+                assert error is not None
+                if not isinstance(error, Stop):
+                    self.errors.append(
+                        f"{task.actor} died of {error!r}{_at(place_of_error(error))}; nobody awaited it"
+                    )
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Name in ``errors`` what asyncio would print. After the end nothing is worth naming."""
+        error = context.get("exception")
+        if self.ending is None and error is not None and not isinstance(error, Stop):
+            self.errors.append(f"{context['message']}: {error!r}{_at(place_of_error(error))}")
+
+    def wind_down(self) -> None:
+        """Let the leftover tasks clean up after themselves: they are cancelled, unrecorded.
+
+        The clock stands still meanwhile. What crashed or hangs is not asked.
+        """
+        self._is_winding_down = True
+        self.set_exception_handler(None)
+        self._quiet_passes = 0
+        for task in self._unfinished.values():
+            if not self._is_silent(life_in(task.context)):
+                task.cancel()
+        self.run_forever()
+        for generator, life in list(self._generators.items()):
+            if not self._is_silent(life):
+                self.create_task(generator.aclose())
+        self.run_forever()
+
+    def _say_farewell(self) -> None:
+        if not self._ready or self._quiet_passes > FAREWELL_PASSES:
+            self.stop()
+        else:
+            self._run_pass()
+
+    def dispose(self) -> None:
+        """Close the loop, and put away for good what has not ended."""
+        self._thread_id = None  # asyncio sees to both, unless it was stopped while it did so
+        asyncio._set_running_loop(None)
+        for task in self._unfinished.values():
+            if not task.done():
+                _put_away(task)
+        for generator, life in list(self._generators.items()):
+            if self._is_silent(life):
+                _keep_for_ever(generator)
+        self.close()
+
+    def _is_silent(self, life: Life | None) -> bool:
+        return life is not None and (not life.alive or life in self._held)
+
+    # -----------------------------------------------------------------------------------------------
+    # Tasks and lives
+
+    def create_task(
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **options: object,
+    ) -> VirtualTask:
+        """Start ``coro`` as a task. A task with a name begins a life of that name.
+
+        Further options of later Pythons (``eager_start``) have no effect: a task starts in the next pass.
+        """
+        self._check_closed()
+        self._tasks_made += 1
+        own_context = copy_context() if context is None else context
+        task = VirtualTask(coro, loop=self, number=self._tasks_made, context=own_context)
+        if name is not None:
+            task.set_name(name)
+        self._unfinished[task.number] = task
+        task.add_done_callback(self._forget, context=Context())
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        assert isinstance(task, VirtualTask)
+        if self._unfinished.pop(task.number, None) is not None and task._log_traceback:
+            self._failed.append(task)  # kept, since its failure may yet be seen
+
+    def _asyncgen_firstiter_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
+        super()._asyncgen_firstiter_hook(agen)  # type: ignore[misc]
+        self._generators[agen] = _life.get()
+
+    def lives_of(self, name: str) -> list[Life]:
+        """Return the lives of the actor ``name`` that still have something to do."""
+        contexts = [task.context for task in self._unfinished.values() if not task.done()]
+        pending = [*self._ready, *(timer for _, _, timer in self._timers)]
+        contexts += [context_of(handle) for handle in pending if not handle.cancelled()]
+        lives = dict.fromkeys([*map(life_in, contexts), *self._held])
+        return [life for life in lives if life is not None and life.alive and life.name == name]
+
+    def end_lives(self, lives: list[Life]) -> None:
+        """Crash: nothing that belongs to these lives ever runs again, and nothing of theirs tidies up."""
+        for life in lives:
+            life.alive = False
+            self._held.pop(life, None)
+            self._paces.pop(life.name, None)
+            self._muted_until.pop(life.name, None)
+        self._keep_timers(lambda timer: life_in(context_of(timer)) not in lives)
+        for space in self._spaces:
+            space.withdraw_dead()
+
+    def hold(self, lives: list[Life], seconds: float | None) -> None:
+        """Hang: keep back what these lives would do, in order, for ``seconds`` (None: for ever)."""
+        for life in lives:
+            self._held.setdefault(life, [])
+            self._holds[life] = self._holds.get(life, 0) + 1
+            if seconds is not None:
+                self.call_later(seconds, self._release, life, context=Context())
+
+    def _release(self, life: Life) -> None:
+        self._holds[life] -= 1
+        if not self._holds[life]:
+            self._ready.extend(self._held.pop(life, ()))
+
+    # -----------------------------------------------------------------------------------------------
+    # Pace and silence of an actor, obeyed by whoever works or beats under that name
+
+    def pace_of(self, name: str) -> float:
+        """Return how many times longer than normal the work of ``name`` takes now: 1.0 normally."""
+        return self._paces.get(name, 1.0)
+
+    def pace_changed(self, name: str) -> asyncio.Future[None]:
+        """Return a future that is done at the next change of the pace of ``name``."""
+        waiters = [waiter for waiter in self._pace_waiters.get(name, ()) if not waiter.done()]
+        waiter = self.create_future()
+        self._pace_waiters[name] = [*waiters, waiter]
+        return waiter
+
+    def set_pace(self, name: str, factor: float) -> None:
+        """Let the work of ``name`` take ``factor`` times as long from now on."""
+        self._paces[name] = factor
+        for waiter in self._pace_waiters.pop(name, ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def is_muted(self, name: str) -> bool:
+        """Tell whether what ``name`` would report is to be left out now."""
+        return self._now < self._muted_until.get(name, 0)
+
+    def mute(self, name: str, seconds: float | None) -> None:
+        """Mute ``name`` for ``seconds`` (None: for ever)."""
+        end = math.inf if seconds is None else self._now + to_moment(seconds)
+        self._muted_until[name] = max(end, self._muted_until.get(name, 0))
+
+    # -----------------------------------------------------------------------------------------------
+    # Spaces
+
+    def adopt_space(self, space: Space) -> None:
+        """Note that ``space`` is used on this loop. A space calls this when it is first used here."""
+        if self._refusal:
+            raise RuntimeError(self._refusal)
+        if not any(known is space for known in self._spaces):
+            self._spaces.append(space)
+
+    def refuse_spaces(self, reason: str) -> None:
+        """Refuse every further operation on a space: the run is over, but its thread would not end."""
+        self._refusal = reason
+        for space in self._spaces:
+            space.refuse(reason)
+
+    # -----------------------------------------------------------------------------------------------
+    # What needs real time or another thread
+
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call ``callback`` soon. Only from the run's own thread: no other may meddle with a simulation."""
+        if self._thread_id not in (None, threading.get_ident()):
+            _refuse(
+                "call_soon_threadsafe", "be called from another thread at a moment that nobody can repeat"
+            )
+        return self.call_soon(callback, *args, context=context)
+
+    def _write_to_self(self) -> None:
+        """Nobody waits in a selector here, so nobody is to be woken."""
+
+
+def _refuse(name: str, consequence: str) -> NoReturn:
+    raise RuntimeError(
+        f"Under simulate there is no real time and no other thread, so {name} would {consequence}. "
+        "Run this part outside simulate, or put a coroutine in its place that awaits asyncio.sleep(seconds)."
+    )
+
+
+def _refusing(name: str, consequence: str) -> Callable[..., NoReturn]:
+    def method(self: VirtualLoop, *args: object, **options: object) -> NoReturn:
+        _refuse(name, consequence)
+
+    method.__name__ = name
+    method.__doc__ = f"Refused: it would {consequence}."
+    return method
+
+
+_NEEDS_REALITY = {
+    "run in a thread, in real time, beside a clock that jumps": ["run_in_executor"],
+    "wait for a network, in real time": [
+        *("getaddrinfo", "getnameinfo", "create_connection", "create_server", "create_datagram_endpoint"),
+        *("create_unix_connection", "create_unix_server", "connect_accepted_socket", "start_tls", "sendfile"),
+        *("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall"),
+        *("sock_sendto", "sock_sendfile", "sock_connect", "sock_accept"),
+        *("add_reader", "remove_reader", "add_writer", "remove_writer"),
+    ],
+    "wait for another process, in real time": [
+        *("subprocess_exec", "subprocess_shell", "connect_read_pipe", "connect_write_pipe"),
+    ],
+    "wait for a signal from outside": ["add_signal_handler", "remove_signal_handler"],
+}
+for _consequence, _names in _NEEDS_REALITY.items():
+    for _name in _names:
+        setattr(VirtualLoop, _name, _refusing(_name, _consequence))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Helpers
+
+
+def context_of(handle: asyncio.Handle) -> Context:
+    """Return the context that ``handle`` runs in; it tells the life that the handle belongs to."""
+    context: Context = handle._context  # type: ignore[attr-defined]  # public only from Python 3.12 on
+    return context
+
+
+def _task_of(handle: asyncio.Handle) -> VirtualTask | None:
+    """Return the task whose step or wake-up this handle is, if any."""
+    owner = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+    return owner if isinstance(owner, VirtualTask) else None
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _mix(number: int) -> int:
+    """Scatter ``number`` over 64 bits, equally on every machine: one step of splitmix64.
+
+    Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    """
+    number = (number + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return number ^ (number >> 31)
+
+
+def _put_away(task: VirtualTask) -> None:
+    """Put away a task that has not ended, without letting any of its code run again."""
+    task._log_destroy_pending = False
+    asyncio.tasks._unregister_task(task)
+    coroutine = task.get_coro()
+    if task.is_unstarted():
+        assert inspect.iscoroutine(coroutine)
+        coroutine.close()
+    else:
+        task.context.run(trace_variable.set, None)
+        _keep_for_ever(coroutine)
+
+
+def _keep_for_ever(suspended: object) -> None:
+    """Make a suspended coroutine or generator immortal.
+
+    Python closes it when the last reference to it is gone, and closing runs every ``finally`` inside: a
+    worker that crashed would put its task back after all. No call drops it without that. So it gets one
+    reference that nobody ever gives back, which the garbage collector and the end of the interpreter
+    respect as well.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(suspended))

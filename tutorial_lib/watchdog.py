@@ -1,0 +1,170 @@
+"""Watchdog: runs something in a thread of its own, watches it, and ends it when it must end.
+
+A simulated program may be one that never lets its loop go on: ``while True: pass``. So it runs in a thread,
+and the thread of the caller looks every now and then whether all is well. Python can throw an exception
+into a running thread; that is done again and again until the thread ends, since a program may catch it. Only
+a call that blocks outside Python cannot be ended so. Its thread is left behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import CodeType, FrameType
+
+__all__ = ["Stop", "StoppableThread"]
+
+POLL = 0.02  # seconds of real time between two looks
+GRACE = 1.0  # seconds of real time that a thread is given to end
+GENTLE_PULLS = 5  # so often a thread is asked to end at leisure, then as fast as possible
+SHORT_PAUSE = 0.001
+
+
+class Stop(BaseException):
+    """Thrown into a thread that must end. Catching it does not help: it is thrown again.
+
+    A loop that swallows every exception is to be hit outside of its ``try``, thus while it is still busy
+    with swallowing the one before. So each takes a short sleep to be made, in which the next is thrown.
+    The sleep must be a call outside Python, or it would be hit itself.
+    """
+
+    __init__ = staticmethod(partial(time.sleep, 0.002))  # type: ignore[assignment]
+
+
+class StoppableThread:
+    """A daemon thread that can be made to end from outside."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._thread = threading.Thread(target=work, name="simulate", daemon=True)
+        self._may_stop = False
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def has_ended(self, within: float) -> bool:
+        """Wait at most ``within`` seconds for the end; tell whether it has come."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
+
+    def frame(self) -> FrameType | None:
+        """Return the frame that the thread is in now."""
+        return sys._current_frames().get(self._thread.ident or 0)
+
+    def interruptible(self, work: Callable[[], object]) -> BaseException | None:
+        """Do ``work`` in such a way that `stop` may cut it short. Return the exception that it ended with.
+
+        To be called in the thread itself: outside of this, nothing is thrown into it.
+        """
+        ended_with: BaseException | None = None
+        try:
+            try:
+                self._may_stop = True
+                work()
+            except BaseException as error:
+                ended_with = error
+            finally:
+                self._may_stop = False
+            self._settle()
+        except Stop:  # one that was on its way already
+            self._settle_again()
+        return ended_with
+
+    def _settle(self) -> None:
+        """Wait until nobody is throwing any more, and take back what was thrown but has not arrived."""
+        with self._lock:
+            _throw(None, self._thread)
+
+    def _settle_again(self) -> None:
+        try:
+            self._settle()
+        except Stop:  # one that was being thrown: the last, since only one thread throws
+            pass
+
+    def stop(self) -> bool:
+        """Make the thread end. Return False if it does not within the time of grace."""
+        with _quiet():
+            if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
+                return True
+            with self._stopping_at_every_line():
+                return self._ends_when_asked(int(GRACE / SHORT_PAUSE), pause=SHORT_PAUSE)
+
+    def _ends_when_asked(self, times: int, pause: float) -> bool:
+        for _ in range(times):
+            with self._lock:
+                if self._may_stop:
+                    _throw(Stop, self._thread)
+            if self.has_ended(within=pause):
+                return True
+        return False
+
+    @contextmanager
+    def _stopping_at_every_line(self) -> Iterator[None]:
+        """Raise `Stop` at every line of what the thread is inside, so that no handler can go on.
+
+        From Python 3.12 on this is needed: there an exception thrown from outside arrives at few places,
+        and often at none that lies outside of the ``try``. Before Python 3.12 it is not possible.
+        """
+        if sys.version_info < (3, 12):
+            yield
+            return
+
+        def stop(code: CodeType, line_number: int) -> None:
+            if self._may_stop and threading.get_ident() == self._thread.ident:
+                raise Stop
+
+        monitoring = sys.monitoring
+        tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
+        monitoring.use_tool_id(tool, "simulate")
+        monitoring.register_callback(tool, monitoring.events.LINE, stop)
+        codes = self._codes_inside()
+        for code in codes:
+            monitoring.set_local_events(tool, code, monitoring.events.LINE)
+        try:
+            yield
+        finally:
+            for code in codes:
+                monitoring.set_local_events(tool, code, 0)
+            monitoring.free_tool_id(tool)
+
+    def _codes_inside(self) -> list[CodeType]:
+        """Return the code of the functions that the thread is in, up to `interruptible`."""
+        codes = []
+        frame = self.frame()
+        while frame is not None and frame.f_code.co_filename != __file__:
+            codes.append(frame.f_code)
+            frame = frame.f_back
+        return codes
+
+
+def _throw(error: type[BaseException] | None, thread: threading.Thread) -> None:
+    """Throw ``error`` into a running thread, or take back (None) one that has not arrived yet."""
+    what = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the traces of throwing `Stop` about off the screen, and give the thrower more turns.
+
+    It may arrive between a coroutine and its await, or in code whose exceptions Python only prints.
+    """
+    print_unraisable = sys.unraisablehook
+    interval = sys.getswitchinterval()
+    sys.unraisablehook = deque[object](maxlen=0).append  # no Python code, which could be hit itself
+    sys.setswitchinterval(1e-5)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+            yield
+    finally:
+        sys.setswitchinterval(interval)
+        sys.unraisablehook = print_unraisable

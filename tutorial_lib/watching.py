@@ -1,0 +1,122 @@
+"""Watch: a window on the events of a space."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from tutorial_lib.patterns import Pattern, matches
+from tutorial_lib.store import copied
+from tutorial_lib.trace import Event, Life, current_life
+
+if TYPE_CHECKING:
+    from tutorial_lib.space import TupleSpace
+
+__all__ = ["SPACE_KINDS", "Watch"]
+
+SPACE_KINDS: Final = frozenset(
+    {
+        *("wait", "leave", "write", "take", "read", "replace", "expire"),
+        *("claim", "renew", "complete", "release", "lapse", "bury", "shut"),
+    }
+)
+"""The kinds of events that a space records."""
+
+
+class Watch:
+    """The events of a space, one after the other. Made by ``async with space.watch(...) as events``.
+
+    Its buffer is its own, so a slow watcher holds nobody up. With a ``limit`` the oldest events are
+    dropped when it is full, and the next event says in ``detail["missed"]`` how many.
+    """
+
+    def __init__(
+        self, space: TupleSpace, pattern: Pattern, kinds: frozenset[str] | None, limit: int | None
+    ) -> None:
+        self._space = space
+        self._pattern = pattern
+        self._kinds = kinds
+        self._limit = limit
+        self._buffer: deque[Event] = deque()
+        self._missed = 0
+        self._error: Exception | None = None
+        self._over = True
+        self._bell: asyncio.Future[None] | None = None
+        self.life: Life | None = None
+
+    def __repr__(self) -> str:
+        return f"<Watch on {self._space.name}, {len(self._buffer)} events to come>"
+
+    async def __aenter__(self) -> Watch:
+        self._over = False
+        self.life = current_life()
+        self._space._add_watch(self)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._space._remove_watch(self)
+        self.end()
+
+    def __aiter__(self) -> Watch:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not (self._buffer or self._error or self._over):
+            if self._bell is not None:
+                raise RuntimeError(
+                    f"Two tasks wait on one watch of {self._space.name!r}. Give each its own watch."
+                )
+            self._bell = asyncio.get_running_loop().create_future()
+            try:
+                await self._bell
+            finally:
+                self._bell = None
+        else:
+            await asyncio.sleep(0)  # a loop over many events lets the others run, too
+        if self._buffer:
+            event = self._buffer.popleft()
+            if self._missed:
+                event = event._replace(detail={**event.detail, "missed": self._missed})
+                self._missed = 0
+            return event
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        raise StopAsyncIteration
+
+    def offer(self, event: Event) -> None:
+        """Take an event into the buffer if it was asked for. Never raises: the writer is not to blame."""
+        if self._over or (self._kinds is not None and event.kind not in self._kinds):
+            return
+        try:
+            if self._pattern and not self._sees(event):
+                return
+        except Exception as error:  # the watcher's own test; it learns of it in its loop
+            self._error = error
+            self.end()
+            return
+        fields = copied(event.fields)  # what one watcher does to a list must not reach the next
+        if fields is not event.fields:
+            event = event._replace(fields=fields)
+        if event.kind == "replace":
+            event = event._replace(detail={**event.detail, "old": copied(event.detail["old"])})
+        if self._limit is not None and len(self._buffer) >= self._limit:
+            self._buffer.popleft()
+            self._missed += 1
+        self._buffer.append(event)
+        self._ring()
+
+    def end(self) -> None:
+        """Let the loop end after the events that are in the buffer."""
+        self._over = True
+        self._ring()
+
+    def _sees(self, event: Event) -> bool:
+        if matches(self._pattern, event.fields):
+            return True
+        return event.kind == "replace" and matches(self._pattern, event.detail["old"])
+
+    def _ring(self) -> None:
+        if self._bell is not None and not self._bell.done():
+            self._bell.set_result(None)
