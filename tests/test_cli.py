@@ -59,6 +59,7 @@ def test_what_follows_two_dashes_goes_to_jupyterlab(started: list[list[str]]) ->
     cli.main(["lab", "mine", "--", "--no-browser"])
     assert started[0][-2:] == ["--no-browser", "--port=9999"]
     assert started[1][-1:] == ["--no-browser"]
+    assert "--" not in started[0] + started[1]
 
 
 @pytest.mark.parametrize(("user", "allowed"), [(0, True), (1000, False)])

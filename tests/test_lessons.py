@@ -95,10 +95,10 @@ def test_cell_ids_say_lesson_and_place(path: Path) -> None:
     assert ids == sorted(set(ids))
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=name)
-def test_an_exercise_is_shipped_without_outputs(path: Path) -> None:
-    """The learner's notebook starts empty."""
-    assert all(cell.outputs == [] and cell.execution_count is None for cell in code_cells(path))
+def test_exercises_are_shipped_without_outputs() -> None:
+    """The learner's notebooks start empty."""
+    cells = [cell for path in EXERCISES for cell in code_cells(path)]
+    assert [cell.id for cell in cells if cell.outputs or cell.execution_count is not None] == []
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -120,14 +120,16 @@ def test_all_cells_queued_at_once_answer_in_order_as_committed(path: Path) -> No
     assert unseen == ""
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=name)
-def test_an_exercise_runs_from_top_to_bottom_as_shipped(path: Path) -> None:
+def test_exercises_run_from_top_to_bottom_as_shipped() -> None:
     """A learner may press Run All before writing anything: every cell is answered, without an error."""
-    cells = code_cells(path)
-    with kernel() as running:
-        answers = running.answers([running.send(cell.source, cell.id, tags(cell)) for cell in cells])
-    errors = [answer.error for cell, answer in zip(cells, answers, strict=True) if not fitting(answer, cell)]
-    assert errors == []
+    errors = {}
+    for path in EXERCISES:
+        cells = code_cells(path)
+        with kernel() as running:
+            answers = running.answers([running.send(cell.source, cell.id, tags(cell)) for cell in cells])
+        pairs = zip(cells, answers, strict=True)
+        errors[name(path)] = [answer.error for cell, answer in pairs if not fitting(answer, cell)]
+    assert errors == {name(path): [] for path in EXERCISES}
 
 
 # ---------------------------------------------------------------------------------------------------

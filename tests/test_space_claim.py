@@ -456,6 +456,18 @@ async def test_leaving_after_the_lease_was_lost_says_so():
 
 
 @simulated
+async def test_who_was_told_that_the_lease_is_lost_may_leave_in_peace():
+    """The error was raised once, where the holder could deal with it; leaving does not raise it again."""
+    space = TupleSpace()
+    await space.write("task")
+    async with space.claim("task", lease=1) as claim:
+        await asyncio.sleep(2)
+        with pytest.raises(StaleClaim):
+            await claim.complete("result")
+    assert await space.read_all() == [("task",)]
+
+
+@simulated
 async def test_leaving_with_an_error_after_the_lease_was_lost_keeps_the_error():
     """The original error propagates; the lapse has given the tuple back already."""
     space = TupleSpace()
@@ -664,14 +676,56 @@ async def test_a_cancellation_in_the_moment_of_the_lapse_is_not_swallowed():
         async with space.claim("task", lease=5) as claim:
             await claim.complete("result", to=full)
 
-    cancel_comes_first = asyncio.create_task(asyncio.sleep(5))
-    await settle()
+    asyncio.get_running_loop().call_later(5, lambda: worker.cancel())
     worker = await started(work())
-    await cancel_comes_first
-    worker.cancel()
     assert isinstance(await ended(worker), asyncio.CancelledError)
     await settle()
     assert (await space.count("task"), await full.count("result")) == (1, 0)
+
+
+@simulated
+async def test_a_to_that_closes_during_the_wait_raises_and_the_claim_stays_open():
+    """As if it had been closed before."""
+    space, full = TupleSpace(), TupleSpace("full", capacity=1)
+    await full.write("x")
+    await space.write("task")
+    async with space.claim("task", lease=5) as claim:
+        completion = await started(claim.complete("result", to=full))
+        await full.close()
+        assert isinstance(await ended(completion), SpaceClosed)
+        await claim.release()
+    assert await space.count("task") == 1
+
+
+@simulated
+async def test_of_two_completions_that_wait_for_room_one_is_written():
+    """A claim ends once; the other one is told."""
+    space, full = TupleSpace(), TupleSpace("full", capacity=1)
+    await full.write("x")
+    await space.write("task")
+    async with space.claim("task", lease=5) as claim:
+        completions = [await started(claim.complete("result", number, to=full)) for number in (1, 2)]
+        await full.take("x")
+        outcomes = [await ended(completion) for completion in completions]
+    assert [type(outcome) for outcome in outcomes] == [type(None), StaleClaim]
+    assert await full.take_all() == [("result", 1)]
+    await full.write("y", timeout=0)
+
+
+@simulated
+async def test_a_claim_given_back_while_complete_waits_writes_no_result():
+    """The completion comes too late, and the room goes to the next writer."""
+    space, full = TupleSpace(), TupleSpace("full", capacity=1)
+    await full.write("x")
+    await space.write("task")
+    async with space.claim("task", lease=50) as claim:
+        completion = await started(claim.complete("result", to=full))
+        writer = await started(full.write("next"))
+        await claim.release()
+        await full.take("x")
+        assert isinstance(await ended(completion), StaleClaim)
+        await asyncio.wait_for(writer, 1)
+    assert (await full.read_all(), await space.read_all()) == ([("next",)], [("task",)])
 
 
 @simulated

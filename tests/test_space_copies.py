@@ -8,7 +8,7 @@ import threading
 import pytest
 from space_help import simulated, started
 
-from tutorial_lib import ANY, TupleSpace
+from tutorial_lib import ANY, TupleSpace, where
 from tutorial_lib.trace import Trace, current_trace
 
 
@@ -100,6 +100,22 @@ async def test_a_released_claim_gives_back_what_was_written():
         claim.fields[1].clear()
         await claim.release()
     assert await space.read_all() == [("task", ["step"])]
+
+
+@simulated
+async def test_a_test_that_changes_its_value_does_not_change_the_space():
+    """What `where` shows to its test is a copy as well, stored or handed over."""
+    def greedy(basket: list[str]) -> bool:
+        basket.clear()
+        return True
+
+    space = TupleSpace()
+    await space.write("basket", ["apple"])
+    assert await space.read("basket", where(greedy)) == ("basket", ["apple"])
+    taker = await started(space.take("other", where(greedy)))
+    await space.write("other", ["pear"])
+    assert await taker == ("other", ["pear"])
+    assert await space.read_all() == [("basket", ["apple"])]
 
 
 @simulated

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
-from space_help import settle, started
+from space_help import REPEATS, settle, started
 
 from tutorial_lib import ANY, TupleSpace, simulate
 from tutorial_lib.faults import crash
@@ -143,6 +144,35 @@ def test_room_that_was_promised_to_a_crashed_writer_goes_to_the_next():
 
     assert simulate(main, faults=[crash("w1", at=0.5)]).result == [("alive",)]
     assert simulate(main, faults=[crash("w1", at=1)]).result == [("dead",)]
+
+
+def test_with_claims_every_task_ends_exactly_once_whoever_crashes_when():
+    """Twenty tasks, three workers, each of them shot at some moment and replaced: 20 results, none twice."""
+
+    async def main() -> list[int]:
+        tasks, results = TupleSpace("tasks"), TupleSpace("results", capacity=3)
+
+        async def work() -> None:
+            while True:
+                async with tasks.claim("task", int, lease=5) as claim:
+                    await asyncio.sleep(1)
+                    await claim.complete("result", claim.fields[1], to=results)
+
+        await tasks.write_many([("task", number) for number in range(20)])
+        crew = [asyncio.create_task(work(), name=f"w{number}") for number in range(6)]
+        done = []
+        while len(done) < 20:
+            await asyncio.sleep(0.25)
+            done.append((await results.take("result", int))[1])
+        assert (await tasks.stats()).claimed == await tasks.count() == await results.count() == 0
+        for task in crew:
+            task.cancel()
+        return sorted(done)
+
+    for seed in range(1, 100 * REPEATS + 1):
+        moments = random.Random(seed)
+        faults = [crash(f"w{number}", at=moments.choice([0, 1, 2, 2.25, 3.5, 5])) for number in range(5)]
+        assert simulate(main, seed=seed, faults=faults).result == list(range(20))
 
 
 @pytest.mark.parametrize("timed", ["ttl", "lease"])

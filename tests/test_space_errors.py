@@ -37,7 +37,7 @@ DURATIONS = {
     "replace ttl": ("ttl", lambda space, seconds: space.replace(("a",), ("b",), ttl=seconds)),
     "insert ttl": ("ttl", lambda space, seconds: space.replace(("x",), ("b",), insert=True, ttl=seconds)),
 }
-WRONG_DURATIONS = [-1, -0.001, math.nan, math.inf, -math.inf, "1", b"1", [], {}, 1j, object(), 10**400]
+WRONG_DURATIONS = [-1, -0.001, math.nan, math.inf, -math.inf, True, "1", b"1", [], {}, 1j, object(), 10**400]
 
 
 @pytest.mark.parametrize("seconds", WRONG_DURATIONS, ids=lambda seconds: repr(seconds)[:12])

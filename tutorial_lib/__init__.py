@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutorial_lib.crew import Crew, work
+from tutorial_lib.faults import crash, hang, hire, mute, slow
 from tutorial_lib.manager import SpaceManager, connect
 from tutorial_lib.patterns import ANY, matches, where
 from tutorial_lib.simulation import Run, Runaway, Stalled, simulate
@@ -13,6 +15,7 @@ from tutorial_lib.trace import Event, Trace, actor, current_actor, note
 __all__ = [
     "ANY",
     "Claim",
+    "Crew",
     "Event",
     "Run",
     "Runaway",
@@ -25,13 +28,19 @@ __all__ = [
     "TupleSpace",
     "actor",
     "connect",
+    "crash",
     "current_actor",
+    "hang",
+    "hire",
     "load_ipython_extension",
     "matches",
+    "mute",
     "note",
     "simulate",
+    "slow",
     "unload_ipython_extension",
     "where",
+    "work",
 ]
 
 

@@ -31,7 +31,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from tutorial_lib.arguments import check_duration
-from tutorial_lib.trace import Trace, _life, begin_life, life_in, trace_variable
+from tutorial_lib.trace import Trace, _life, life_in, trace_variable
 from tutorial_lib.virtual_loop import Ending, VirtualLoop, context_of
 from tutorial_lib.watchdog import POLL, StoppableThread
 from tutorial_lib.whereabouts import learners_part, place_of_frame
@@ -220,8 +220,8 @@ async def _call(program: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if not inspect.isawaitable(awaitable):
         name = getattr(program, "__name__", repr(program))
         raise TypeError(
-            f"simulate() needs an async function, but {name}() returned {awaitable!r}, which cannot be awaited. "
-            f"Write 'async def {name}' and, inside it, no yield."
+            f"simulate() needs an async function, but {name}() returned {awaitable!r}, which cannot be "
+            "awaited. Write 'async def' before its name, and no yield inside it."
         )
     return await awaitable
 
@@ -313,9 +313,7 @@ class _Simulation:
         loop.dispose()
 
     def _run_program(self) -> None:
-        context = copy_context()
-        context.run(begin_life, "main")
-        root = self._loop.create_task(self._program(), context=context)
+        root = self._loop.create_task(self._program(), name="main")
         root.add_done_callback(self._on_return)
         self._loop.run_forever()
 
@@ -384,15 +382,15 @@ class _Simulation:
 
     def _why_too_long(self, wall_limit: float) -> str:
         return (
-            f"The run took longer than wall_limit={wall_limit:g} s of real time. At {self._loop.time():g} s of virtual "
-            f"time {self._who_is_where()}. A loop that never pauses needs a take, or await asyncio.sleep(...); "
-            "for a long calculation give simulate a higher wall_limit."
+            f"The run took longer than wall_limit={wall_limit:g} s of real time. At {self._loop.time():g} s of "
+            f"virtual time {self._who_is_where()}. A loop that never pauses needs a take, or await "
+            "asyncio.sleep(...); for a long calculation give simulate a higher wall_limit."
         )
 
     def _whose_long_step(self) -> str:
         return (
-            f"{self._who_is_where()} and held the loop for over {LONG_STEP:g} s of real time, in which nobody else "
-            "could run. Await asyncio.sleep(...) or work(...) instead of time.sleep(...) or a long calculation."
+            f"{self._who_is_where()} and held the loop for over {LONG_STEP:g} s of real time, in which nobody "
+            "else could run. Await asyncio.sleep(...) or work(...) instead of time.sleep(...)."
         )
 
     def outcome(self) -> Run:

@@ -72,15 +72,22 @@ class Life:
     which holds for everything started inside, from a task's own name, which the next named task replaces.
     """
 
-    __slots__ = ("alive", "chosen", "name")
+    __slots__ = ("alive", "chosen", "mourners", "name")
 
     def __init__(self, name: str, *, chosen: bool = False) -> None:
         self.name = name
         self.chosen = chosen
         self.alive = True
+        self.mourners: list[Callable[[], object]] = []  # called when a crash ends this life
 
     def __repr__(self) -> str:
         return f"<Life {self.name}{'' if self.alive else ', over'}>"
+
+    def end(self) -> None:
+        """Crash. Its owner is told here, since nothing that belongs to this life ever runs again."""
+        self.alive = False
+        for mourner in self.mourners:
+            mourner()
 
 
 _life: ContextVar[Life | None] = ContextVar("life", default=None)
@@ -113,6 +120,9 @@ def current_actor() -> str:
 
     It is what `actor` or a crew set; else the explicit ``name=`` of the current task; else that of the
     task that started it; else ``main``. Automatic names such as ``Task-7`` never count.
+
+    >>> current_actor()
+    'main'
     """
     return current_life().name
 
@@ -291,7 +301,13 @@ def current_trace() -> Trace | None:
 
 
 def note(text: str, **detail: Any) -> None:
-    """Write a remark of your own into the current trace. Without a current trace this does nothing."""
+    """Write a remark of your own into the current trace. Without a current trace this does nothing.
+
+    >>> with Trace() as trace:
+    ...     note("the lift is stuck", floor=3)
+    >>> trace[0].detail
+    {'text': 'the lift is stuck', 'floor': 3}
+    """
     trace = trace_variable.get()
     if trace is not None:
         trace.record("note", detail={"text": text, **detail})

@@ -18,25 +18,27 @@ The loop is made for `simulate`, which gives it a program, strikes, and an end.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ctypes
 import enum
 import heapq
-import inspect
 import math
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 from weakref import WeakKeyDictionary
 
-from tutorial_lib.trace import Event, Life, Trace, _life, _NamesItself, begin_life, life_in, trace_variable
+from tutorial_lib.trace import Event, Life, Trace, current_life, life_in
+from tutorial_lib.unreal_loop import UnrealLoop
+from tutorial_lib.virtual_task import VirtualTask, keep_for_ever, put_away
 from tutorial_lib.watchdog import Stop
 from tutorial_lib.whereabouts import place_of_coroutine, place_of_error, place_of_frame
 
-__all__ = ["Ending", "VirtualLoop", "VirtualTask", "context_of", "to_moment"]
+__all__ = ["Ending", "VirtualLoop", "context_of"]
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 # Limits on one virtual moment. Constants, so that the speed of the machine never decides an outcome.
 QUIET_PASSES = 100_000  # passes in a row in which nothing was recorded
@@ -68,50 +70,7 @@ class Space(Protocol):
         """Refuse all further operations."""
 
 
-def to_moment(seconds: float) -> int:
-    """Return ``seconds`` as a moment: whole microseconds, rounded to the nearest."""
-    return round(seconds * 1_000_000)
-
-
-class VirtualTask(asyncio.Task[Any], _NamesItself):
-    """A task of the virtual loop. It has a number, and its name begins a life.
-
-    The number is its hash too: a task group keeps its tasks in a set, and must cancel them in the same
-    order in every process.
-    """
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], *, loop: VirtualLoop, number: int, context: Context
-    ) -> None:
-        self.number = number
-        self.context = context
-        self.steps = 0  # counted only where a seed decides the order
-        super().__init__(coroutine, loop=loop, name=f"Task-{number}", context=context)
-
-    def __hash__(self) -> int:
-        return self.number
-
-    @property
-    def actor(self) -> str:
-        """The name of the life that the task belongs to now."""
-        life = life_in(self.context)
-        return life.name if life else "main"
-
-    def is_unstarted(self) -> bool:
-        """Tell whether the task has not made its first step."""
-        coroutine = self.get_coro()
-        return inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
-
-    def set_name(self, value: object) -> None:
-        """Name the task. A task that has not started yet begins a life of that name."""
-        super().set_name(value)
-        if self.is_unstarted():
-            # A context that is being run in is somebody else's as well: its life is not ours to replace.
-            with contextlib.suppress(RuntimeError):
-                self.context.run(begin_life, self.get_name())
-
-
-class VirtualLoop(asyncio.BaseEventLoop):
+class VirtualLoop(UnrealLoop):
     """An event loop in virtual time.
 
     ``trace`` is where its events go. ``seed`` is the order in which ready tasks run: 0 is asyncio's own.
@@ -133,13 +92,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[int, int, asyncio.TimerHandle]] = []  # a heap of (moment, number, timer)
         self._timers_armed = 0
         self._timers_cancelled = 0
-        self._strikes: deque[tuple[int, Callable[[], object]]] = deque()
+        self._strikes: deque[tuple[float, Callable[[], object]]] = deque()
         self._events_now = 0
         self._quiet_passes = 0
 
         self._tasks_made = 0
-        self._unfinished: dict[int, VirtualTask] = {}  # held here, or a waiting task could be collected
-        self._failed: list[VirtualTask] = []
+        self._unfinished: dict[int, VirtualTask[Any]] = {}  # held here, or a waiting task could be collected
+        self._failed: list[VirtualTask[Any]] = []
         self._generators: WeakKeyDictionary[AsyncGenerator[Any, Any], Life | None] = WeakKeyDictionary()
 
         self._held: dict[Life, list[asyncio.Handle]] = {}  # what hanging actors will do if they go on
@@ -169,32 +128,28 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._now / 1_000_000
 
     def call_later(
-        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        delay: float,
+        callback: Callable[[*Arguments], object],
+        *args: *Arguments,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Call ``callback`` in ``delay`` seconds. Any positive delay is at least one microsecond."""
-        if delay is None or delay != delay:
-            raise ValueError(f"A delay is a number of seconds, got {delay!r}.")
-        if math.isinf(delay):
-            return self._arm(delay, callback, args, context)
-        ahead = max(1, to_moment(delay)) if delay > 0 else 0
-        return self._arm(self._now + ahead, callback, args, context)
+        moment = self._now + max(1, to_moment(delay)) if delay > 0 else self._now
+        return self._arm(moment, asyncio.TimerHandle(moment / 1_000_000, callback, args, self, context))
 
     def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        when: float,
+        callback: Callable[[*Arguments], object],
+        *args: *Arguments,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Call ``callback`` when `time` says ``when``. Never happens if that is infinite."""
-        if when is None or when != when:
-            raise ValueError(f"A moment is a number of seconds, got {when!r}.")
-        if math.isinf(when):
-            return self._arm(when, callback, args, context)
-        earliest = self._now + 1 if when > self.time() else self._now
-        return self._arm(max(earliest, to_moment(when)), callback, args, context)
+        moment = max(self._now + 1, to_moment(when)) if when > self.time() else self._now
+        return self._arm(moment, asyncio.TimerHandle(moment / 1_000_000, callback, args, self, context))
 
-    def _arm(
-        self, moment: float, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
-    ) -> asyncio.TimerHandle:
-        self._check_closed()
-        timer = asyncio.TimerHandle(moment / 1_000_000, callback, args, self, context)
+    def _arm(self, moment: float, timer: asyncio.TimerHandle) -> asyncio.TimerHandle:
         if moment != math.inf:
             self._timers_armed += 1
             heapq.heappush(self._timers, (int(moment), self._timers_armed, timer))
@@ -341,27 +296,27 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _why_stalled(self, what: str) -> str:
         waiting = [sentence for space in self._spaces for sentence in space.stuck()]
-        silent: dict[str, None] = {}
-        for task in self._unfinished.values():
-            life = life_in(task.context)
-            if life is not None and not life.alive:
-                silent[f"{life.name} crashed and will never answer"] = None
-            elif life in self._held:
-                silent[f"{task.actor} hangs"] = None
-            elif not waiting or not self._spaces:
-                silent[f"{task.actor} waits{_at(place_of_coroutine(task.get_coro()))}"] = None
-        lines = [*waiting, *silent]
+        others = [self._why_silent(task, names_place=not waiting) for task in self._unfinished.values()]
+        lines = [*waiting, *dict.fromkeys(line for line in others if line)]
         if len(lines) > LINES_IN_A_MESSAGE:
             lines[LINES_IN_A_MESSAGE:] = [f"and {len(lines) - LINES_IN_A_MESSAGE} more"]
         return "\n  ".join([f"{what} at {self.time():g} s, and the program has not returned.", *lines])
+
+    def _why_silent(self, task: VirtualTask[Any], names_place: bool) -> str:
+        life = life_in(task.context)
+        if life is not None and not life.alive:
+            return f"{task.actor} crashed and will never answer."
+        if life in self._held:
+            return f"{task.actor} hangs."
+        return f"{task.actor} waits{_at(place_of_coroutine(task.get_coro()))}" if names_place else ""
 
     def _why_quiet_runaway(self) -> str:
         spinning = [task for handle in self._ready if (task := _task_of(handle)) is not None]
         who = spinning[0].actor if spinning else "main"
         place = place_of_coroutine(spinning[0].get_coro()) if spinning else ""
         return (
-            f"{who} asked {QUIET_PASSES:,} times at {self.time():g} s{_at(place)} and never paused, so virtual "
-            "time stands still. Use take, which waits, or await asyncio.sleep(0.1) between two questions."
+            f"{who} asked {QUIET_PASSES:,} times at {self.time():g} s{_at(place)} and never paused, so "
+            "virtual time stands still. Use take, which waits, or await asyncio.sleep(0.1) between two tries."
         )
 
     def name_unseen_failures(self) -> None:
@@ -410,14 +365,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def dispose(self) -> None:
         """Close the loop, and put away for good what has not ended."""
+        self.trace.on_event = None
         self._thread_id = None  # asyncio sees to both, unless it was stopped while it did so
         asyncio._set_running_loop(None)
         for task in self._unfinished.values():
             if not task.done():
-                _put_away(task)
+                put_away(task)
         for generator, life in list(self._generators.items()):
             if self._is_silent(life):
-                _keep_for_ever(generator)
+                keep_for_ever(generator)
         self.close()
 
     def _is_silent(self, life: Life | None) -> bool:
@@ -428,17 +384,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def create_task(
         self,
-        coro: Coroutine[Any, Any, Any],
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
         *,
         name: object = None,
         context: Context | None = None,
         **options: object,
-    ) -> VirtualTask:
+    ) -> VirtualTask[T]:
         """Start ``coro`` as a task. A task with a name begins a life of that name.
 
         Further options of later Pythons (``eager_start``) have no effect: a task starts in the next pass.
         """
-        self._check_closed()
         self._tasks_made += 1
         own_context = copy_context() if context is None else context
         task = VirtualTask(coro, loop=self, number=self._tasks_made, context=own_context)
@@ -448,14 +403,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         task.add_done_callback(self._forget, context=Context())
         return task
 
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        assert isinstance(task, VirtualTask)
+    def _forget(self, task: VirtualTask[Any]) -> None:
         if self._unfinished.pop(task.number, None) is not None and task._log_traceback:
             self._failed.append(task)  # kept, since its failure may yet be seen
 
     def _asyncgen_firstiter_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
         super()._asyncgen_firstiter_hook(agen)  # type: ignore[misc]
-        self._generators[agen] = _life.get()
+        self._generators[agen] = current_life()
 
     def lives_of(self, name: str) -> list[Life]:
         """Return the lives of the actor ``name`` that still have something to do."""
@@ -468,7 +422,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def end_lives(self, lives: list[Life]) -> None:
         """Crash: nothing that belongs to these lives ever runs again, and nothing of theirs tidies up."""
         for life in lives:
-            life.alive = False
+            life.end()
             self._held.pop(life, None)
             self._paces.pop(life.name, None)
             self._muted_until.pop(life.name, None)
@@ -535,57 +489,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         for space in self._spaces:
             space.refuse(reason)
 
-    # -----------------------------------------------------------------------------------------------
-    # What needs real time or another thread
-
-    def call_soon_threadsafe(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
-        """Call ``callback`` soon. Only from the run's own thread: no other may meddle with a simulation."""
-        if self._thread_id not in (None, threading.get_ident()):
-            _refuse(
-                "call_soon_threadsafe", "be called from another thread at a moment that nobody can repeat"
-            )
-        return self.call_soon(callback, *args, context=context)
-
-    def _write_to_self(self) -> None:
-        """Nobody waits in a selector here, so nobody is to be woken."""
-
-
-def _refuse(name: str, consequence: str) -> NoReturn:
-    raise RuntimeError(
-        f"Under simulate there is no real time and no other thread, so {name} would {consequence}. "
-        "Run this part outside simulate, or put a coroutine in its place that awaits asyncio.sleep(seconds)."
-    )
-
-
-def _refusing(name: str, consequence: str) -> Callable[..., NoReturn]:
-    def method(self: VirtualLoop, *args: object, **options: object) -> NoReturn:
-        _refuse(name, consequence)
-
-    method.__name__ = name
-    method.__doc__ = f"Refused: it would {consequence}."
-    return method
-
-
-_NEEDS_REALITY = {
-    "run in a thread, in real time, beside a clock that jumps": ["run_in_executor"],
-    "wait for a network, in real time": [
-        *("getaddrinfo", "getnameinfo", "create_connection", "create_server", "create_datagram_endpoint"),
-        *("create_unix_connection", "create_unix_server", "connect_accepted_socket", "start_tls", "sendfile"),
-        *("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall"),
-        *("sock_sendto", "sock_sendfile", "sock_connect", "sock_accept"),
-        *("add_reader", "remove_reader", "add_writer", "remove_writer"),
-    ],
-    "wait for another process, in real time": [
-        *("subprocess_exec", "subprocess_shell", "connect_read_pipe", "connect_write_pipe"),
-    ],
-    "wait for a signal from outside": ["add_signal_handler", "remove_signal_handler"],
-}
-for _consequence, _names in _NEEDS_REALITY.items():
-    for _name in _names:
-        setattr(VirtualLoop, _name, _refusing(_name, _consequence))
-
 
 # ---------------------------------------------------------------------------------------------------
 # Helpers
@@ -597,10 +500,15 @@ def context_of(handle: asyncio.Handle) -> Context:
     return context
 
 
-def _task_of(handle: asyncio.Handle) -> VirtualTask | None:
+def _task_of(handle: asyncio.Handle) -> VirtualTask[Any] | None:
     """Return the task whose step or wake-up this handle is, if any."""
     owner = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
     return owner if isinstance(owner, VirtualTask) else None
+
+
+def to_moment(seconds: float) -> float:
+    """Return ``seconds`` as a moment: whole microseconds, rounded to the nearest. Infinity stays."""
+    return seconds if seconds == math.inf else round(seconds * 1_000_000)
 
 
 def _at(place: str) -> str:
@@ -616,27 +524,3 @@ def _mix(number: int) -> int:
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
     return number ^ (number >> 31)
-
-
-def _put_away(task: VirtualTask) -> None:
-    """Put away a task that has not ended, without letting any of its code run again."""
-    task._log_destroy_pending = False
-    asyncio.tasks._unregister_task(task)
-    coroutine = task.get_coro()
-    if task.is_unstarted():
-        assert inspect.iscoroutine(coroutine)
-        coroutine.close()
-    else:
-        task.context.run(trace_variable.set, None)
-        _keep_for_ever(coroutine)
-
-
-def _keep_for_ever(suspended: object) -> None:
-    """Make a suspended coroutine or generator immortal.
-
-    Python closes it when the last reference to it is gone, and closing runs every ``finally`` inside: a
-    worker that crashed would put its task back after all. No call drops it without that. So it gets one
-    reference that nobody ever gives back, which the garbage collector and the end of the interpreter
-    respect as well.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(suspended))

@@ -28,14 +28,13 @@ SHORT_PAUSE = 0.001
 
 
 class Stop(BaseException):
-    """Thrown into a thread that must end. Catching it does not help: it is thrown again.
+    """Thrown into a thread that must end. Catching it does not help: it is thrown again."""
 
-    A loop that swallows every exception is to be hit outside of its ``try``, thus while it is still busy
-    with swallowing the one before. So each takes a short sleep to be made, in which the next is thrown.
-    The sleep must be a call outside Python, or it would be hit itself.
-    """
-
-    __init__ = staticmethod(partial(time.sleep, 0.002))  # type: ignore[assignment]
+    if sys.version_info < (3, 12):
+        # A loop that swallows every exception has to be hit outside of its ``try``, thus while it is still
+        # busy with swallowing the one before. So each takes a short sleep to be made, in which the next is
+        # thrown; a call outside Python, or it would be hit itself. Later Pythons have a better way: below.
+        __init__ = staticmethod(partial(time.sleep, 0.002))
 
 
 class StoppableThread:
@@ -84,10 +83,8 @@ class StoppableThread:
             _throw(None, self._thread)
 
     def _settle_again(self) -> None:
-        try:
+        with suppress(Stop):  # one that was being thrown: the last, since only one thread throws
             self._settle()
-        except Stop:  # one that was being thrown: the last, since only one thread throws
-            pass
 
     def stop(self) -> bool:
         """Make the thread end. Return False if it does not within the time of grace."""
@@ -110,8 +107,8 @@ class StoppableThread:
     def _stopping_at_every_line(self) -> Iterator[None]:
         """Raise `Stop` at every line of what the thread is inside, so that no handler can go on.
 
-        From Python 3.12 on this is needed: there an exception thrown from outside arrives at few places,
-        and often at none that lies outside of the ``try``. Before Python 3.12 it is not possible.
+        Possible from Python 3.12 on, and needed there: an exception thrown from outside arrives at few
+        places, and often at none that lies outside of the ``try``.
         """
         if sys.version_info < (3, 12):
             yield

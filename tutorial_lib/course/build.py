@@ -60,9 +60,9 @@ from tutorial_lib.course.rules import Cell
 
 __all__ = ["build", "check", "main", "run"]
 
-GENERATED = ("notebooks", "exercises", "solutions")
 formats: Any = nbformat  # its functions have no type hints
 
+GENERATED = ("notebooks", "exercises", "solutions")
 COMMAND = "python -m tutorial_lib.course.build"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = ("# TODO: write your answer here, in place of the next line.", "raise NotAttempted")
@@ -91,7 +91,11 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Page:
-    """One notebook to be made: where it goes, what it is made of, and whether it is run."""
+    """One notebook to be made.
+
+    ``path`` says where it goes, below the checkout or the teacher's folder; ``source`` and ``text`` what it
+    is made of; ``cells`` what is in it; ``runs`` whether it is run and keeps its outputs.
+    """
 
     path: Path
     source: Path
@@ -121,7 +125,12 @@ def read_cells(text: str, place: str) -> list[Cell]:
 def edition(
     cells: Iterable[Cell], *, language: str = "en", teacher: bool = False, learner: bool = False
 ) -> tuple[Cell, ...]:
-    """Choose what one reader gets: in a language, as teacher or not, with or without the solutions."""
+    """Choose what one reader gets: in a language, as teacher or not, with or without the solutions.
+
+    >>> cells = read_cells('+++ {"tags": ["en"]}\\n\\nTea\\n\\n+++ {"tags": ["ja"]}\\n\\nお茶', "lesson.md")
+    >>> [cell.source for cell in edition(cells, language="ja")]
+    ['お茶']
+    """
     chosen = []
     for cell in cells:
         languages = set(cell.tags) & set(rules.LANGUAGES)
@@ -137,7 +146,14 @@ def edition(
 
 
 def without_marks(cell: Cell, *, learner: bool) -> str:
-    """Return the code of a cell with the solution in it or, for the learner, with the stub instead."""
+    r"""Return the code of a cell with the solution in it or, for the learner, with the stub instead.
+
+    >>> code = "def double(n):\n    ### BEGIN SOLUTION\n    return 2 * n\n    ### END SOLUTION"
+    >>> print(without_marks(Cell(2, "code", code, (), "exercises.md, line 9"), learner=True))
+    def double(n):
+        # TODO: write your answer here, in place of the next line.
+        raise NotAttempted
+    """
     lines: list[str] = []
     inside = False
     for line in cell.source.splitlines():
