@@ -259,6 +259,15 @@ def test_a_changed_source_makes_its_notebooks_stale(copied: Path, capsys: pytest
     ]
 
 
+def test_a_change_that_no_learner_sees_makes_stale_too(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A notebook says which text it was made from, and that is another one now."""
+    source = copied / "lessons/02_tiny/exercises.md"
+    source.write_text(EXERCISES + "\n", encoding="utf-8")
+    assert check(copied, capsys) == [f"exercises/02_tiny.ipynb {STALE}", f"solutions/02_tiny.ipynb {STALE}"]
+
+
 @pytest.mark.parametrize(
     ("made", "changed"),
     [("return twice", "return thrice"), ('"42"', '"43"')],
@@ -272,6 +281,20 @@ def test_a_notebook_changed_by_hand_is_stale(
     text = path.read_text(encoding="utf-8")
     assert made in text
     path.write_text(text.replace(made, changed), encoding="utf-8")
+    assert check(copied, capsys) == [f"solutions/02_tiny.ipynb {STALE}"]
+
+
+def test_text_that_became_code_makes_stale(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cell is the same one by its place, and yet another."""
+    source = copied / "lessons/02_tiny/exercises.md"
+    source.write_text("```{code-cell}\n%load_ext tutorial_lib\n```\n" + EXERCISES[2:], encoding="utf-8")
+    assert f"solutions/02_tiny.ipynb {STALE}" in check(copied, capsys)
+
+
+def test_a_notebook_that_cannot_be_read_is_stale(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As after a merge that left its marks: the cure is the same."""
+    path = copied / "solutions/02_tiny.ipynb"
+    path.write_text("<<<<<<< ours\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     assert check(copied, capsys) == [f"solutions/02_tiny.ipynb {STALE}"]
 
 
@@ -310,6 +333,15 @@ def test_a_lesson_that_breaks_a_rule_is_not_built(tmp_path: Path, capsys: pytest
         "lessons/02_tiny/lesson.md, line 51: starts a loop inside the notebook's own. "
         "Write await main(), or tag the cell loop-nesting.",
     ]
+
+
+def test_a_lesson_that_fails_when_it_runs_is_not_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even its exercises are, which are right: a lesson is built as a whole."""
+    write_sources(tmp_path, LESSON.replace("0 * 0", "0 / 0"))
+    (line,) = refusals(tmp_path, capsys)
+    assert line.startswith("lessons/02_tiny/lesson.md, cell 02-012 (0 / 0) raised ZeroDivisionError")
 
 
 @pytest.mark.parametrize(
@@ -402,8 +434,10 @@ def test_an_output_that_differs_from_run_to_run_is_a_problem() -> None:
     assert problem.startswith("cell 02-001 (object()): prints the address of an object (0x")
 
 
-def test_a_notebook_runs_in_a_folder_of_its_own() -> None:
+def test_a_notebook_runs_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds no file of the checkout, imports the package all the same, and keeps its outputs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lessons").mkdir()
     notebook = notebook_of("import os, tutorial_lib\nprint(os.path.exists('lessons'))")
     assert build.run(notebook) == []
     assert notebook.cells[0].outputs[0].text == "False\n"

@@ -75,16 +75,26 @@ async def test_a_manager_closes_its_spaces():
 
 @simulated
 async def test_async_with_closes_at_the_end():
-    """Also when the block ends with an error, which goes on."""
+    """All the spaces that were used inside."""
     async with connect() as manager:
         assert isinstance(manager, SpaceManager)
         space = manager.space("tasks")
         await space.write("a")
     assert (await space.stats()).closed
-    with pytest.raises(KeyError, match="own"):
-        async with connect() as manager:
-            space = manager.space("tasks")
+
+
+@simulated
+async def test_async_with_closes_also_after_an_error():
+    """And the error goes on."""
+    manager = connect()
+    space = manager.space("tasks")
+
+    async def fail() -> None:
+        async with manager:
             raise KeyError("own")
+
+    with pytest.raises(KeyError, match="own"):
+        await fail()
     assert (await space.stats()).closed
 
 

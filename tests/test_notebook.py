@@ -180,26 +180,55 @@ def test_unloading_gives_everything_back(shared: Kernel) -> None:
     assert shared.run("%load_ext tutorial_lib").status == "ok"
 
 
+class Shell:
+    """Stands in for IPython: keeps the hooks, to be called by the test."""
+
+    def __init__(self) -> None:
+        self.hooks: dict = {}
+        self.events = SimpleNamespace(register=self.hooks.__setitem__, unregister=lambda *hook: None)
+
+    def set_custom_exc(self, *handler: object) -> None:
+        """Accept a handler for exception groups, for which these tests have no use."""
+
+    def begin_cell(self, cell_id: str) -> None:
+        """Do what IPython does when a cell begins."""
+        self.hooks["pre_run_cell"](SimpleNamespace(cell_id=cell_id))
+
+    def end_cell(self) -> None:
+        """Do what IPython does when a cell has ended."""
+        self.hooks["post_run_cell"](None)
+
+
 def test_nothing_is_left_running_while_no_cell_runs() -> None:
     """The pulse that lets Stop act beats only while a cell runs."""
-    hooks: dict = {}
-    shell = SimpleNamespace(
-        set_custom_exc=lambda *arguments: None,
-        events=SimpleNamespace(register=hooks.__setitem__, unregister=lambda *arguments: None),
-    )
 
     async def main() -> tuple[list, list]:
-        watch = notebook.Watch(shell)
-        hooks["pre_run_cell"](SimpleNamespace(cell_id="a"))
+        shell = Shell()
+        notebook.Watch(shell)
+        shell.begin_cell("a")
         during = armed_timers()
-        hooks["post_run_cell"](None)
-        after = armed_timers()
-        watch.end()
-        return during, after
+        shell.end_cell()
+        return during, armed_timers()
 
     during, after = asyncio.run(main())
     assert len(during) == 1
     assert after == []
+
+
+def test_a_task_started_between_cells_belongs_to_no_cell() -> None:
+    """Such tasks are the kernel's own; running the last cell again must not cancel them."""
+
+    async def main() -> bool:
+        shell = Shell()
+        notebook.Watch(shell)
+        shell.begin_cell("a")
+        shell.end_cell()
+        task = asyncio.create_task(asyncio.sleep(0))
+        shell.begin_cell("a")
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert not asyncio.run(main())
 
 
 def armed_timers() -> list:

@@ -28,7 +28,9 @@ def test_lengths_must_be_equal():
     assert not matches((), ("a",))
 
 
-@pytest.mark.parametrize("value", [None, 0, "", False, math.nan, [], {}, object(), Uncomparable(), ArrayLike()])
+@pytest.mark.parametrize(
+    "value", [None, 0, "", False, math.nan, [], {}, object(), Uncomparable(), ArrayLike()]
+)
 def test_any_matches_every_value(value):
     """``ANY`` matches any one field, also what is false, empty or not comparable."""
     assert matches((ANY,), (value,))
@@ -42,7 +44,16 @@ def test_there_is_one_any():
 
 @pytest.mark.parametrize(
     ("cls", "value"),
-    [(int, 7), (int, Colour.RED), (bool, True), (float, 1.0), (float, math.nan), (str, ""), (list, []), (object, None)],
+    [
+        (int, 7),
+        (int, Colour.RED),
+        (bool, True),
+        (float, 1.0),
+        (float, math.nan),
+        (str, ""),
+        (list, []),
+        (object, None),
+    ],
 )
 def test_a_class_matches_its_instances(cls, value):
     """A class matches its instances and those of its subclasses."""

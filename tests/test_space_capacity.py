@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from space_help import ended, settle, simulated, started
 
-from tutorial_lib import ANY, SpaceClosed, TupleSpace
+from tutorial_lib import ANY, SpaceClosed, TupleSpace, where
 
 
 @simulated
@@ -203,6 +203,42 @@ async def test_room_made_while_a_hand_over_is_on_its_way_reaches_the_next_writer
     await settle()
     assert (first.done(), second.done()) == (True, True)
     assert await space.read_all() == [("b",)]
+
+
+@simulated
+async def test_a_writer_that_was_called_for_a_taker_does_not_take_the_room_of_an_older_one():
+    """The taker was served by another by then, and room appeared meanwhile: it is for the first in line."""
+    space = TupleSpace(capacity=1)
+    await space.write("full")
+    writers = [await started(space.write(tag, number)) for tag, number in [("b", 1), ("a", 2), ("a", 3)]]
+    taker = asyncio.create_task(space.take("a", ANY))
+    await asyncio.sleep(0)
+    assert await space.try_take("full") == ("full",)
+    assert await taker == ("a", 2)
+    await settle()
+    assert [writer.done() for writer in writers] == [True, True, False]
+    assert await space.read_all() == [("b", 1)]
+    writers[2].cancel()
+
+
+@simulated
+async def test_room_that_a_failing_replace_does_not_use_goes_to_the_next_writer():
+    """Its own test raised when it was let in; that must not hold up those behind."""
+
+    def picky(value: object) -> bool:
+        raise LookupError("never seen such a value")
+
+    space = TupleSpace(capacity=2)
+    await space.write("full", 1, 1)
+    await space.write("full", 1, 2)
+    inserter = await started(space.replace(("state", where(picky)), ("state", 1), insert=True))
+    writer = await started(space.write("next"))
+    assert await space.replace(("full", 1, 1), ("state", 0)) == ("full", 1, 1)
+    assert await space.try_take("full", 1, 2)
+    assert isinstance(await ended(inserter), LookupError)
+    await settle()
+    assert writer.done()
+    assert await space.read_all() == [("state", 0), ("next",)]
 
 
 @simulated

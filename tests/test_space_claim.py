@@ -19,6 +19,14 @@ async def lapsed_claim(space):
     return claim
 
 
+async def end(claim, ending, to):
+    """End a claim with a tuple written to another space, in one of the two ways that there are."""
+    if ending == "complete":
+        await claim.complete("result", to=to)
+    else:
+        await claim.bury(to, "why")
+
+
 # What a claim is
 
 
@@ -107,19 +115,22 @@ async def test_attempts_count_deliveries_that_ended_by_error_release_or_lapse():
     """The count lives with the tuple, whatever ended the delivery before."""
     space = TupleSpace()
     await space.write("task")
-    with pytest.raises(KeyError):
+    attempts = []
+
+    async def fail() -> None:
         async with space.claim("task", lease=5) as claim:
-            assert claim.attempt == 1
+            attempts.append(claim.attempt)
             raise KeyError
+
+    with pytest.raises(KeyError):
+        await fail()
     async with space.claim("task", lease=5) as claim:
-        assert claim.attempt == 2
+        attempts.append(claim.attempt)
         await claim.release()
-    with pytest.raises(StaleClaim):
-        async with space.claim("task", lease=5) as claim:
-            assert claim.attempt == 3
-            await asyncio.sleep(5)
-    async with space.claim("task", lease=5) as claim:
-        assert claim.attempt == 4
+    attempts.append((await claimed(space, "task", lease=5)).attempt)
+    await asyncio.sleep(5)
+    attempts.append((await claimed(space, "task", lease=5)).attempt)
+    assert attempts == [1, 2, 3, 4]
 
 
 @simulated
@@ -311,22 +322,22 @@ async def test_leaving_with_an_error_releases_and_the_error_propagates():
 @simulated
 async def test_after_an_ending_leaving_does_nothing_more(ending):
     """Neither without an error nor with one."""
+    space, dead = TupleSpace(), TupleSpace("dead")
+    arguments = (dead, "why") if ending == "bury" else ()
+
+    async def work(error: Exception | None) -> None:
+        async with space.claim("task", lease=5) as claim:
+            await getattr(claim, ending)(*arguments)
+            if error is not None:
+                raise error
+
     for error in (None, KeyError("late")):
-        space, dead = TupleSpace(), TupleSpace("dead")
         await space.write("task")
-        arguments = (dead, "why") if ending == "bury" else ()
-        before = []
-        try:
-            async with space.claim("task", lease=5) as claim:
-                await getattr(claim, ending)(*arguments)
-                before = await space.read_all() + await dead.read_all()
-                if error is not None:
-                    raise error
-        except KeyError as raised:
-            assert raised is error
-        assert await space.read_all() + await dead.read_all() == before
-        assert len(before) == (0 if ending == "complete" else 1)
+        outcome = await ended(asyncio.create_task(work(error)))
+        assert outcome is error
         assert (await space.stats()).claimed == 0
+        left = await space.take_all() + await dead.take_all()
+        assert left == {"complete": [], "release": [("task",)], "bury": [("task", "why")]}[ending]
 
 
 @pytest.mark.parametrize("first", ["complete", "release", "bury"])
@@ -372,10 +383,9 @@ async def test_a_lease_is_never_renewed_by_itself():
     """A worker that is alive but slow loses its claim like any other."""
     space = TupleSpace()
     await space.write("task")
-    with pytest.raises(StaleClaim):
-        async with space.claim("task", lease=1):
-            for _ in range(15):
-                await asyncio.sleep(0.1)
+    await claimed(space, "task", lease=1)
+    for _ in range(15):
+        await asyncio.sleep(0.1)
     assert await space.count() == 1
 
 
@@ -472,10 +482,14 @@ async def test_leaving_with_an_error_after_the_lease_was_lost_keeps_the_error():
     """The original error propagates; the lapse has given the tuple back already."""
     space = TupleSpace()
     await space.write("task")
-    with pytest.raises(KeyError, match="original"):
+
+    async def fail_late() -> None:
         async with space.claim("task", lease=1):
             await asyncio.sleep(2)
             raise KeyError("original")
+
+    with pytest.raises(KeyError, match="original"):
+        await fail_late()
     assert await space.count() == 1
     async with space.claim("task", lease=1) as claim:
         assert claim.attempt == 2
@@ -557,7 +571,7 @@ async def test_a_closed_to_raises_and_the_claim_stays_open(ending):
     await space.write("task")
     async with space.claim("task", lease=5) as claim:
         with pytest.raises(SpaceClosed):
-            await (claim.complete("result", to=closed) if ending == "complete" else claim.bury(closed, "why"))
+            await end(claim, ending, closed)
         assert (await space.stats()).claimed == 1
         await claim.release()
     assert await space.count() == 1
@@ -573,7 +587,7 @@ async def test_a_full_to_is_waited_for(ending):
 
     async def work() -> None:
         async with space.claim("task", lease=5) as claim:
-            await (claim.complete("result", "why", to=full) if ending == "complete" else claim.bury(full, "why"))
+            await end(claim, ending, full)
 
     worker = await started(work())
     await asyncio.sleep(4)
@@ -595,7 +609,7 @@ async def test_a_full_to_is_waited_for_only_while_the_lease_lasts(ending):
     await space.write("task")
     with pytest.raises(StaleClaim):
         async with space.claim("task", lease=5) as claim:
-            await (claim.complete("result", to=full) if ending == "complete" else claim.bury(full, "why"))
+            await end(claim, ending, full)
     assert asyncio.get_running_loop().time() == 5
     assert await space.read_all() == [("task",)]
     await full.take("x")

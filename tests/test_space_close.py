@@ -65,7 +65,13 @@ async def test_those_who_wait_raise():
 
     waiters = [
         await started(operation)
-        for operation in (space.take("a"), space.read("a"), claim(), space.take("a", timeout=9), space.write("b"))
+        for operation in (
+            space.take("a"),
+            space.read("a"),
+            claim(),
+            space.take("a", timeout=9),
+            space.write("b"),
+        )
     ]
     await space.close()
     await settle()

@@ -27,8 +27,9 @@ async def test_changing_what_was_read_does_not_change_the_space():
     """Readers may do as they please with what they got."""
     space = TupleSpace()
     await space.write("basket", ["apple"])
-    for fields in [await space.read("basket", ANY), await space.try_read("basket", ANY), *await space.read_all()]:
-        fields[1].append("pear")
+    (await space.read("basket", ANY))[1].append("pear")
+    (await space.try_read("basket", ANY))[1].append("pear")
+    (await space.read_all())[0][1].append("pear")
     assert await space.read_all() == [("basket", ["apple"])]
 
 
@@ -105,6 +106,7 @@ async def test_a_released_claim_gives_back_what_was_written():
 @simulated
 async def test_a_test_that_changes_its_value_does_not_change_the_space():
     """What `where` shows to its test is a copy as well, stored or handed over."""
+
     def greedy(basket: list[str]) -> bool:
         basket.clear()
         return True
@@ -138,6 +140,19 @@ async def test_a_waiting_write_is_copied_when_it_is_called():
     basket = ["apple"]
     writer = await started(space.write("basket", basket))
     basket.append("pear")
+    await space.take("full")
+    await writer
+    assert await space.read_all() == [("basket", ["apple"])]
+
+
+@simulated
+async def test_a_watched_wait_of_a_writer_is_a_copy():
+    """Who watches a writer wait cannot change what it is about to write."""
+    space = TupleSpace(capacity=1)
+    await space.write("full")
+    async with space.watch(kinds=["wait"]) as events:
+        writer = await started(space.write("basket", ["apple"]))
+        (await anext(aiter(events))).detail["pattern"][1].append("pear")
     await space.take("full")
     await writer
     assert await space.read_all() == [("basket", ["apple"])]

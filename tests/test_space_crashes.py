@@ -105,7 +105,10 @@ def test_a_crash_runs_no_exit_of_a_claim():
         await asyncio.sleep(60)
 
     run = simulate(main, faults=[crash("w1", at=1)])
-    assert [event.kind for event in run.trace.of("claim", "release", "complete", "lapse")] == ["claim", "lapse"]
+    assert [event.kind for event in run.trace.of("claim", "release", "complete", "lapse")] == [
+        "claim",
+        "lapse",
+    ]
 
 
 def test_a_crashed_writers_place_in_the_queue_is_freed():

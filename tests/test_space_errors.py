@@ -191,6 +191,15 @@ async def test_a_wrong_limit_is_refused(limit):
     assert await space.count() == 1
 
 
+@simulated
+async def test_a_limit_of_zero_takes_nothing():
+    """Zero is a value, and not taken for none."""
+    space = TupleSpace()
+    await space.write("a")
+    assert await space.take_all("a", limit=0) == []
+    assert await space.count() == 1
+
+
 @pytest.mark.parametrize("tuples", [("task", 1), "task", 7, None, [7], ["task"], [None], {"task": 1}])
 @simulated
 async def test_write_many_wants_tuples(tuples):
@@ -218,7 +227,9 @@ class Unprintable:
 
 
 @pytest.mark.parametrize(
-    "value", ["x" * 5_000_000, 10**6000, Unprintable(), ["x" * 100] * 1000], ids=["text", "number", "no repr", "list"]
+    "value",
+    ["x" * 5_000_000, 10**6000, Unprintable(), ["x" * 100] * 1000],
+    ids=["text", "number", "no repr", "list"],
 )
 @simulated
 async def test_an_error_about_a_huge_or_unprintable_value_is_still_that_error(value):

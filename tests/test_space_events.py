@@ -26,9 +26,9 @@ async def test_write_take_and_read_are_recorded():
         await space.read("task", ANY)
         await space.try_read("task", ANY)
         await space.take("task", ANY)
-    assert [(event.time, event.actor, event.kind, event.space, event.fields) for event in current_trace()] == [
-        (1.5, "w1", kind, "tasks", ("task", 1)) for kind in ("write", "read", "read", "take")
-    ]
+    assert kinds() == ["write", "read", "read", "take"]
+    for event in current_trace():
+        assert (event.time, event.actor, event.space, event.fields) == (1.5, "w1", "tasks", ("task", 1))
 
 
 @simulated
@@ -360,8 +360,8 @@ async def test_closing_is_recorded_once():
 async def test_an_error_records_nothing():
     """What was refused has not happened."""
     space = TupleSpace()
-    for refused in (space.write(), space.write(ANY), space.take(), space.write("a", ttl=0), space.write(lambda: 1, ttl="x")):
-        with pytest.raises((TypeError, ValueError)):
+    for refused in (space.write(), space.write(ANY), space.take(), space.write("a", ttl=0), space.read()):
+        with pytest.raises(ValueError, match=r"field|pattern|ttl"):
             await refused
     assert kinds() == []
 

@@ -52,7 +52,7 @@ def test_another_thread_is_refused(operation):
     async def main() -> None:
         space = TupleSpace("tasks")
         await space.write("a")
-        with pytest.raises(RuntimeError, match="tasks.*(thread|loop)"):
+        with pytest.raises(RuntimeError, match=r"tasks.*(thread|loop)"):
             await asyncio.to_thread(asyncio.run, OPERATIONS[operation](space))
         assert await space.read_all() == [("a",)]
         assert not (await space.stats()).closed
@@ -144,13 +144,35 @@ def test_a_space_does_not_move_while_a_claim_is_open():
     assert claim_held.fields == ("a",)
 
 
+def test_a_watch_left_behind_in_a_closed_loop_harms_nobody():
+    """Its loop is gone, and so is its interest; the next writer does not notice."""
+    space = TupleSpace("tasks")
+
+    async def look() -> None:
+        async with space.watch() as events:
+            await events.__anext__()
+
+    first = asyncio.new_event_loop()
+    coroutine = look()
+    looker = first.create_task(coroutine)
+    looker._log_destroy_pending = False
+    first.run_until_complete(asyncio.sleep(0))
+    first.close()
+    asyncio.run(space.write("a"))
+    assert asyncio.run(space.read_all()) == [("a",)]
+    coroutine.close()
+
+
 def test_a_space_moves_after_its_waiters_were_cancelled():
     """`asyncio.run` cancels what is left, and then nobody waits any more."""
     space = TupleSpace(capacity=1)
 
     async def leave_waiters() -> None:
         await space.write("full")
-        tasks = [asyncio.create_task(operation) for operation in (space.take("a"), space.read("a"), space.write("b"))]
+        tasks = [
+            asyncio.create_task(operation)
+            for operation in (space.take("a"), space.read("a"), space.write("b"))
+        ]
         await asyncio.sleep(0)
         assert not any(task.done() for task in tasks)
 

@@ -57,7 +57,12 @@ async def test_order_does_not_depend_on_how_it_is_asked_for():
     """Value, class, wildcard and test all find the same oldest tuple."""
     space = TupleSpace()
     await space.write_many([("a", n, n % 2) for n in range(20)])
-    for pattern in [("a", ANY, 1), (ANY, int, 1), ("a", where(lambda n: n % 2 == 1, "odd"), ANY), (ANY, ANY, 1)]:
+    for pattern in [
+        ("a", ANY, 1),
+        (ANY, int, 1),
+        ("a", where(lambda n: n % 2 == 1, "odd"), ANY),
+        (ANY, ANY, 1),
+    ]:
         assert await space.read(*pattern) == ("a", 1, 1)
         assert len(await space.read_all(*pattern)) == 10
 

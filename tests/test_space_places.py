@@ -205,7 +205,8 @@ async def test_a_write_in_the_gap_of_a_cancelled_waiter_does_not_raise():
 async def test_a_group_that_fails_loses_nothing_of_what_its_tasks_were_handed():
     """A TaskGroup cancels all of its tasks in one tick; each tuple was received, or is still there."""
     space = TupleSpace()
-    received = []
+    received: list[tuple[object, ...]] = []
+    takers: list[asyncio.Task[None]] = []
 
     async def take() -> None:
         received.append(await space.take("a", int))
@@ -217,9 +218,12 @@ async def test_a_group_that_fails_loses_nothing_of_what_its_tasks_were_handed():
         takers[0].cancel()
         raise KeyError("spoiled")
 
-    with pytest.raises(ExceptionGroup):
+    async def work_together() -> None:
         async with asyncio.TaskGroup() as group:
-            takers = [group.create_task(take()) for _ in range(3)]
+            takers.extend(group.create_task(take()) for _ in range(3))
             group.create_task(spoil())
+
+    with pytest.raises(ExceptionGroup):
+        await work_together()
     assert sorted(received + await space.read_all()) == [("a", 0), ("a", 1), ("a", 2)]
     assert ("a", 0) not in received

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import ended, settle, simulated, started
+from space_help import claimed, ended, settle, simulated, started
 
-from tutorial_lib import ANY, TupleSpace
+from tutorial_lib import ANY, StaleClaim, TupleSpace, simulate
 from tutorial_lib.trace import current_trace
 
 
@@ -150,7 +150,41 @@ async def test_expiry_happens_at_the_deadline_not_at_the_next_look():
     await space.write("early", ttl=1)
     await asyncio.sleep(10)
     trace = current_trace()
-    assert [(event.time, event.fields) for event in trace.of("expire")] == [(1.0, ("early",)), (3.0, ("late",))]
+    assert [(event.time, event.fields) for event in trace.of("expire")] == [
+        (1.0, ("early",)),
+        (3.0, ("late",)),
+    ]
+
+
+YEAR = 365 * 24 * 3600
+
+
+@pytest.mark.parametrize("start", [0.0, 0.1, 1 / 3, float(YEAR)])
+def test_deadlines_are_exact_at_any_time(start):
+    """A ttl, a lease and a timeout end to the microsecond, also where floats do not add up."""
+
+    async def main() -> None:
+        await asyncio.sleep(start)
+        loop = asyncio.get_running_loop()
+        for number in range(300):
+            seconds = 0.1 + number * 0.000037
+            space = TupleSpace()
+            await space.write("short", ttl=seconds)
+            await space.write("lent")
+            claim = await claimed(space, "lent", lease=seconds)
+            taker = await started(space.take("never", timeout=seconds))
+            begin = loop.time()
+            await asyncio.sleep(seconds)
+            assert await space.try_take("short") is None
+            with pytest.raises(StaleClaim):
+                await claim.renew(1)
+            now = loop.time()
+            assert now == pytest.approx(begin + seconds, abs=2e-7)
+            assert isinstance(await ended(taker), TimeoutError)
+            assert loop.time() == now
+            assert {event.time for event in current_trace().of("expire", "lapse", "leave")[-3:]} == {now}
+
+    simulate(main, time_limit=2.0 * YEAR)
 
 
 @simulated

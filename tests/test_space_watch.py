@@ -307,8 +307,9 @@ async def test_watch_validates_its_arguments_when_it_is_called():
     space = TupleSpace()
     with pytest.raises(ValueError, match="written"):
         space.watch(kinds=["written"])
-    with pytest.raises((TypeError, ValueError)):
-        space.watch(kinds=5)
+    for wrong in (5, [5], [["write"]]):
+        with pytest.raises((TypeError, ValueError), match="kind"):
+            space.watch(kinds=wrong)
     for wrong in (0, -1, 1.5, "3", True):
         with pytest.raises((TypeError, ValueError), match="limit"):
             space.watch(limit=wrong)

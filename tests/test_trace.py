@@ -167,7 +167,9 @@ def test_under_simulate_the_name_is_inherited_from_the_start():
     assert simulate(main).result == "w1"
 
 
-@pytest.mark.parametrize(("wrong", "error"), [(None, TypeError), (7, TypeError), (b"w", TypeError), ("", ValueError)])
+@pytest.mark.parametrize(
+    ("wrong", "error"), [(None, TypeError), (7, TypeError), (b"w", TypeError), ("", ValueError)]
+)
 def test_actor_wants_a_name(wrong, error):
     """A name is text of at least one letter."""
     with pytest.raises(error, match="actor"), actor(wrong):
@@ -301,7 +303,13 @@ def test_what_json_cannot_hold_is_kept_as_its_repr(tmp_path):
     """A saved trace never fails for a strange value."""
     trace = Trace()
     trace.record("note", fields=({1}, b"a", 2 + 1j, frozenset(), Trace))
-    assert saved_and_loaded(trace, tmp_path)[0].fields == ("{1}", "b'a'", "(2+1j)", "frozenset()", repr(Trace))
+    assert saved_and_loaded(trace, tmp_path)[0].fields == (
+        "{1}",
+        "b'a'",
+        "(2+1j)",
+        "frozenset()",
+        repr(Trace),
+    )
 
 
 @pytest.mark.parametrize("value", [Unprintable(), 10**5000], ids=["no repr", "number too long to print"])
@@ -317,7 +325,9 @@ def test_an_empty_trace_can_be_saved(tmp_path):
     assert saved_and_loaded(Trace(), tmp_path) == Trace()
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[1, 2]", "5", '"abcd"', '{"a": 1, "b": 2, "c": 3, "d": 4}', "null"])
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[1, 2]", "5", '"abcd"', '{"a": 1, "b": 2, "c": 3, "d": 4}', "null"]
+)
 def test_a_line_that_is_no_event_is_named(line, tmp_path):
     """A damaged file is refused with the number of the line."""
     trace = Trace()

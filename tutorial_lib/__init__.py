@@ -7,9 +7,11 @@ from typing import Any
 from tutorial_lib.crew import Crew, work
 from tutorial_lib.faults import crash, hang, hire, mute, slow
 from tutorial_lib.manager import SpaceManager, connect
+from tutorial_lib.master import Master
 from tutorial_lib.patterns import ANY, matches, where
 from tutorial_lib.simulation import Run, Runaway, Stalled, simulate
 from tutorial_lib.space import Claim, SpaceClosed, SpaceStats, StaleClaim, TupleSpace
+from tutorial_lib.tasks import State, Task
 from tutorial_lib.trace import Event, Trace, actor, current_actor, note
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "Claim",
     "Crew",
     "Event",
+    "Master",
     "Run",
     "Runaway",
     "SpaceClosed",
@@ -24,6 +27,8 @@ __all__ = [
     "SpaceStats",
     "StaleClaim",
     "Stalled",
+    "State",
+    "Task",
     "Trace",
     "TupleSpace",
     "actor",

@@ -66,6 +66,11 @@ class _Waiter:
         self.copy: Fields = ()
         self.seq: int | None = None
 
+    def detail(self) -> dict[str, Any]:
+        """Return what the events of this wait tell. A tuple to be written is copied: it will be stored."""
+        pattern = copied(self.pattern) if self.operation in _WRITING else self.pattern
+        return {"operation": self.operation, "pattern": pattern}
+
 
 # How a wait can end. Results, not exceptions: asyncio reports an exception that nobody fetches on stderr.
 _SERVED: Final = "served"
@@ -118,7 +123,7 @@ class Board:
 
     def _place(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
         """Hand a new tuple to whoever waits for it, or store it."""
-        expiry = None if ttl is None else (self._now() + ttl, current_life().name)
+        expiry = None if ttl is None else (self._moment_in(ttl), current_life().name)
         seq = next(self._sequence) if place is None else place
         if self._waiting and self._hand_over(_Parcel(seq, fields, expiry, 0)):
             self._call_writers()  # the room that this tuple was promised is free
@@ -201,7 +206,7 @@ class Board:
         self._call_writers()
 
     def _open_claim(self, parcel: _Parcel, lease: float, holder: str) -> Claim:
-        deadline = self._now() + lease
+        deadline = self._moment_in(lease)
         space = cast("TupleSpace", self)  # the only kind of board that is ever made
         attempt = parcel.attempts + 1
         claim = Claim(space, parcel.seq, parcel.fields, attempt, next(self._tokens), deadline, holder)
@@ -298,17 +303,18 @@ class Board:
                     f"{operation}{pattern_text(fields)}: {self.name!r} was closed during the wait for room."
                 )
             assert writer.seq is not None
-            if self._accepts(fields):
+            if self._is_wanted(fields) or (self._has_room() and self._is_first(writer)):
                 return writer.seq
             # Whoever wanted the tuple has gone, or a tuple came back, in the moment since the call.
             self._wait_again(writer)
+            self._call_writers()  # the room that this one kept may be meant for an older one
 
     def _arrive(self, operation: str, pattern: Pattern, timeout: float | None) -> _Waiter:
         """Make a waiter and set its timer."""
-        deadline = None if timeout is None else self._now() + timeout
+        deadline = None if timeout is None else self._moment_in(timeout)
         waiter = _Waiter(next(self._arrivals), operation, pattern, deadline)
         if self._is_watched():
-            self._record("wait", (), {"operation": operation, "pattern": pattern})
+            self._record("wait", (), waiter.detail())
         self._set_timer(waiter)
         return waiter
 
@@ -318,7 +324,7 @@ class Board:
         writer.dismissed = False
         self._writers = dict(sorted({**self._writers, writer.number: writer}.items()))
         if self._is_watched():
-            self._record("wait", (), {"operation": writer.operation, "pattern": writer.pattern})
+            self._record("wait", (), writer.detail())
         self._set_timer(writer)
 
     def _call_writers(self) -> None:
@@ -337,11 +343,16 @@ class Board:
 
     def _accepts(self, fields: Fields) -> bool:
         """Tell whether a tuple may be written now: there is room, or somebody waits to take it."""
+        return self._has_room() or (self._waiting > 0 and self._is_wanted(fields))
+
+    def _has_room(self) -> bool:
         if self.capacity is None:
             return True
-        if len(self._store) + len(self._claims) + len(self._called) < self.capacity:
-            return True
-        return self._waiting > 0 and self._is_wanted(fields)
+        return len(self._store) + len(self._claims) + len(self._called) < self.capacity
+
+    def _is_first(self, writer: _Waiter) -> bool:
+        """Tell whether no writer is waiting that came before this one."""
+        return not self._writers or next(iter(self._writers)) > writer.number
 
     def _is_wanted(self, fields: Fields) -> bool:
         def wants(waiter: _Waiter, fields: Fields) -> bool:
@@ -386,8 +397,7 @@ class Board:
             waiter.call.set_result(outcome)
         if self._is_watched():
             why = outcome if isinstance(outcome, str) else "error"
-            detail = {"operation": waiter.operation, "pattern": waiter.pattern, "why": why}
-            self._record("leave", (), detail, actor=waiter.life.name)
+            self._record("leave", (), {**waiter.detail(), "why": why}, actor=waiter.life.name)
 
     def _all_waiters(self) -> list[_Waiter]:
         waiters = [*self._takers, *self._readers, *self._writers.values()]
@@ -480,6 +490,7 @@ class Board:
             adopt(self)
         self._loop = loop
         self._timer = None
+        self._watches = []  # who watched from a loop that is closed will not look again
         if old is not None and self._expiries:
             shift = loop.time() - old.time()  # what was left of a ttl is left of it here
             self._expiries = {seq: (moment + shift, name) for seq, (moment, name) in self._expiries.items()}
@@ -511,6 +522,14 @@ class Board:
     def _remove_watch(self, watch: Watch) -> None:
         if watch in self._watches:
             self._watches.remove(watch)
+
+    def _moment_in(self, seconds: float) -> float:
+        """Return the moment ``seconds`` from now, in whole microseconds, as the virtual clock counts them.
+
+        Otherwise 0.1 s after 0.2 s would be a moment just after 0.3 s, and a deadline would be missed.
+        """
+        now = self._now()
+        return max(round(now + seconds, 6), round(now + 1e-6, 6))
 
     def _now(self) -> float:
         assert self._loop is not None

@@ -139,7 +139,8 @@ class Crew:
                 return name
 
     def _start(self, name: str) -> None:
-        member = Member(name, partial(self._worker, name), self._on_over)
+        assert self._block is not None
+        member = Member(name, partial(self._worker, name), on_over=self._block.mind)
         self._members.pop(name, None)  # so that the newest stands at the end
         self._members[name] = member
 
@@ -149,12 +150,6 @@ class Crew:
         if is_free:
             self._start(name)
         return is_free
-
-    def _on_over(self, member: Member) -> None:
-        if member.error is not None:
-            member.error.add_note(f"This ended {member.name}, and with it the crew.")
-            assert self._block is not None
-            self._block.fail(member.error)
 
     async def dismiss(self, name: str) -> None:
         """Cancel the worker ``name`` and wait until it has ended, at most 5 seconds.

@@ -74,7 +74,8 @@ def slow(name: str, at: float, factor: float) -> Slow:
 def mute(name: str, at: float, seconds: float | None = None) -> Mute:
     """Let the heartbeats of the actor ``name`` get lost from second ``at`` on.
 
-    They do for ``seconds`` (None: for ever), although the actor is well. Raises `TypeError` or `ValueError` as `crash` does, also if ``seconds`` is not more than 0.
+    They do for ``seconds`` (None: for ever), although the actor is well and works on. Raises `TypeError` or
+    `ValueError` as `crash` does, also if ``seconds`` is not more than 0.
 
     >>> mute("w1", at=3, seconds=5)
     mute("w1", at=3, seconds=5)

@@ -20,7 +20,16 @@ from typing import Any
 
 from tutorial_lib.trace import actor, current_life, current_trace
 
-__all__ = ["PATIENCE", "Block", "Member", "check_async_function", "end_members", "record", "report_stragglers"]
+__all__ = [
+    "PATIENCE",
+    "Block",
+    "Member",
+    "check_async_function",
+    "end_members",
+    "record",
+    "report_stragglers",
+    "same_loop",
+]
 
 PATIENCE = 5.0  # seconds in which a cancelled member may tidy up
 
@@ -122,13 +131,21 @@ class Block:
         self._is_open = True
         self._was_interrupted = False
         self._failure: BaseException | None = None
+        self._who_failed = ""
 
-    def fail(self, error: BaseException) -> None:
+    def mind(self, member: Member) -> None:
+        """End the block if ``member`` has ended with an error. For its ``on_over``."""
+        if member.error is not None:
+            self.fail(member.name, member.error)
+
+    def fail(self, who: str, error: BaseException) -> None:
         """End the block with ``error``. Only the first failure does; later ones are noted in its text."""
         if self._failure is not None:
-            self._failure.add_note(f"After that: {error!r}")
+            self._failure.add_note(f"After that {who} raised {error!r}.")
             return
+        error.add_note(f"Raised by {who}.")
         self._failure = error
+        self._who_failed = who
         if self._is_open:
             self._was_interrupted = True
             self._task.cancel()
@@ -148,7 +165,7 @@ class Block:
         if is_ours and isinstance(error, asyncio.CancelledError):
             error = None  # it only carried the message
         if self._failure is not None and error is not None:
-            error.add_note(f"After that: {self._failure!r}")
+            error.add_note(f"After that {self._who_failed} raised {self._failure!r}.")
         elif self._failure is not None:
             self._raise_failure(self._failure)
         if late_cancellation is not None:
@@ -176,3 +193,16 @@ def check_async_function(function: object, need: str) -> None:
         raise TypeError(f"{need}, got what a call of {function.__name__}() returned. Leave out the brackets.")
     if not callable(function):
         raise TypeError(f"{need}, got {function!r}.")
+
+
+def same_loop(what: str, before: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop:
+    """Return the running loop. Raises `RuntimeError` if ``what`` was used on another one ``before``.
+
+    Moments on the clock of one loop say nothing on that of another.
+    """
+    loop = asyncio.get_running_loop()
+    if before is not None and before is not loop:
+        raise RuntimeError(
+            f"{what} was used in another event loop before. Make it inside the async function that uses it."
+        )
+    return loop

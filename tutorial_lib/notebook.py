@@ -181,11 +181,8 @@ class Watch:
             running = self._running.setdefault(cell, set())
             running.add(task)
             task.add_done_callback(running.discard)
-        task.add_done_callback(self._task_ends)
+        task.add_done_callback(self._note_death)
         return task
-
-    def _task_ends(self, task: asyncio.Task[Any]) -> None:
-        self._loop.call_soon(self._note_death, task)  # after those who await it have been told
 
     def _note_death(self, task: asyncio.Task[Any]) -> None:
         if is_unasked(task):

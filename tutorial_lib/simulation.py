@@ -318,8 +318,7 @@ class _Simulation:
         self._loop.run_forever()
 
     def _on_return(self, root: asyncio.Task[Any]) -> None:
-        self._loop.end(Ending.RETURNED)
-        if self._loop.ending is Ending.RETURNED:
+        if self._loop.end(Ending.RETURNED):
             try:
                 self.error = root.exception()
             except asyncio.CancelledError as error:
@@ -366,7 +365,7 @@ class _Simulation:
     def _stop(self) -> None:
         """Make the thread end, or else leave it behind where it does no harm."""
         if self._is_winding_down:
-            self._loop.errors.append(f"{self._who_is_where()} and did not end when it was cancelled")
+            self._loop.errors.append(f"Cancelled, but did not end: {self._who_is_where()}")
         if not self._thread.stop():
             self._afterword = (
                 " It is inside a call that Python cannot stop, so its thread was left behind, "
@@ -375,22 +374,24 @@ class _Simulation:
             self._loop.refuse_spaces("This space belongs to a simulated run that had to be stopped.")
 
     def _who_is_where(self) -> str:
+        """Name whoever has its turn now, and the line that it is at: "w1 at lesson.py line 3: ..."."""
         handle = self._loop.current
         life = life_in(context_of(handle)) if handle is not None else None
         place = place_of_frame(self._thread.frame())
-        return f"{life.name if life else 'main'} was" + (f" at {place}" if place else " running")
+        return (life.name if life else "main") + (f" at {place}" if place else "")
 
     def _why_too_long(self, wall_limit: float) -> str:
         return (
-            f"The run took longer than wall_limit={wall_limit:g} s of real time. At {self._loop.time():g} s of "
-            f"virtual time {self._who_is_where()}. A loop that never pauses needs a take, or await "
-            "asyncio.sleep(...); for a long calculation give simulate a higher wall_limit."
+            f"The run took longer than wall_limit={wall_limit:g} s of real time, and is at "
+            f"{self._loop.time():g} s of virtual time. It was the turn of {self._who_is_where()}\n"
+            "A loop that never pauses needs a take, or await asyncio.sleep(...). "
+            "For a long calculation give simulate a higher wall_limit."
         )
 
     def _whose_long_step(self) -> str:
         return (
-            f"{self._who_is_where()} and held the loop for over {LONG_STEP:g} s of real time, in which nobody "
-            "else could run. Await asyncio.sleep(...) or work(...) instead of time.sleep(...)."
+            f"Held the loop for over {LONG_STEP:g} s of real time, so that nobody else could run: "
+            f"{self._who_is_where()}; await asyncio.sleep(...) or work(...) instead"
         )
 
     def outcome(self) -> Run:

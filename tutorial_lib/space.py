@@ -140,7 +140,7 @@ class TupleSpace(Board):
         check_duration("timeout", timeout)
         self._begin()
         self._refuse_if_closed("write_many")
-        deadline = None if timeout is None else self._now() + timeout
+        deadline = None if timeout is None else self._moment_in(timeout)
         for number, tuple_ in enumerate(ready):
             place = None
             if not self._accepts(tuple_):
@@ -183,7 +183,11 @@ class TupleSpace(Board):
             place = None
             if not self._accepts(new):
                 place = await self._wait_for_room("replace", new, None)
-                seq = self._store.oldest(wanted)  # there may be a match by now
+                try:
+                    seq = self._store.oldest(wanted)  # there may be a match by now
+                except Exception:  # its own where() test raised: the room goes to the next writer
+                    self._call_writers()
+                    raise
             if seq is None:
                 self._put(new, ttl, place)
                 return None
@@ -366,7 +370,7 @@ class TupleSpace(Board):
     async def _renew(self, claim: Claim, lease: float) -> None:
         check_lease(lease)
         self._check_holds(claim, "renew")
-        claim.deadline = self._now() + lease
+        claim.deadline = self._moment_in(lease)
         self._remind(claim.deadline, claim._seq, claim.token)
         if self._is_watched():
             self._record("renew", claim.fields, {"token": claim.token, "deadline": claim.deadline})

@@ -23,6 +23,7 @@ import heapq
 import math
 import sys
 import threading
+from bisect import insort
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
@@ -172,8 +173,7 @@ class VirtualLoop(UnrealLoop):
         That is just before the clock moves on, so a strike never changes what was recorded up to and
         including its own moment. Several at one moment strike in the order in which they were given.
         """
-        entries = [*self._strikes, (to_moment(seconds), strike)]
-        self._strikes = deque(sorted(entries, key=lambda entry: entry[0]))
+        insort(self._strikes, (to_moment(seconds), strike), key=lambda entry: entry[0])
 
     # -----------------------------------------------------------------------------------------------
     # The loop itself
@@ -182,8 +182,8 @@ class VirtualLoop(UnrealLoop):
         """Make one turn. asyncio's ``run_forever`` calls this until `stop`."""
         if self._is_winding_down:
             self._say_farewell()
-        elif self.ending is not None:
-            self.stop()
+        elif self._now >= self._until:  # until=0: the end comes before the first step
+            self.end(Ending.UNTIL)
         else:
             self._advance()
 
@@ -285,14 +285,16 @@ class VirtualLoop(UnrealLoop):
     # -----------------------------------------------------------------------------------------------
     # The end
 
-    def end(self, ending: Ending, reason: str = "") -> None:
-        """Decide how the run ends. The first decision stands. From here on nothing is recorded."""
+    def end(self, ending: Ending, reason: str = "") -> bool:
+        """Decide how the run ends, if that is not decided yet: tell so. From here on nothing is recorded."""
         with self._ending_lock:
-            if self.ending is None:
+            is_first = self.ending is None
+            if is_first:
                 self.reason = reason
                 self.ending = ending
                 self.trace.freeze()
         self._stopping = True
+        return is_first
 
     def _why_stalled(self, what: str) -> str:
         waiting = [sentence for space in self._spaces for sentence in space.stuck()]
@@ -321,15 +323,10 @@ class VirtualLoop(UnrealLoop):
 
     def name_unseen_failures(self) -> None:
         """Add to ``errors`` the tasks that died before the end and that nobody ever awaited."""
-        finished = [task for task in self._unfinished.values() if task.done()]
-        for task in finished:
-            self._forget(task)
-        for task in self._failed:
-            if task._log_traceback:
-                task._log_traceback = False
+        for task in [*self._failed, *self._unfinished.values()]:
+            if task.done() and task._log_traceback:  # asyncio's mark of an error that nobody has seen
                 error = task.exception()
-                assert error is not None
-                if not isinstance(error, Stop):
+                if error is not None and not isinstance(error, Stop):
                     self.errors.append(
                         f"{task.actor} died of {error!r}{_at(place_of_error(error))}; nobody awaited it"
                     )
@@ -346,7 +343,6 @@ class VirtualLoop(UnrealLoop):
         The clock stands still meanwhile. What crashed or hangs is not asked.
         """
         self._is_winding_down = True
-        self.set_exception_handler(None)
         self._quiet_passes = 0
         for task in self._unfinished.values():
             if not self._is_silent(life_in(task.context)):
@@ -366,6 +362,7 @@ class VirtualLoop(UnrealLoop):
     def dispose(self) -> None:
         """Close the loop, and put away for good what has not ended."""
         self.trace.on_event = None
+        self.set_exception_handler(None)
         self._thread_id = None  # asyncio sees to both, unless it was stopped while it did so
         asyncio._set_running_loop(None)
         for task in self._unfinished.values():
@@ -404,8 +401,9 @@ class VirtualLoop(UnrealLoop):
         return task
 
     def _forget(self, task: VirtualTask[Any]) -> None:
-        if self._unfinished.pop(task.number, None) is not None and task._log_traceback:
-            self._failed.append(task)  # kept, since its failure may yet be seen
+        del self._unfinished[task.number]
+        if task._log_traceback:
+            self._failed.append(task)  # kept, since its error may yet be seen
 
     def _asyncgen_firstiter_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
         super()._asyncgen_firstiter_hook(agen)  # type: ignore[misc]

@@ -15,7 +15,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import CodeType, FrameType
 
@@ -41,7 +41,9 @@ class StoppableThread:
     """A daemon thread that can be made to end from outside."""
 
     def __init__(self, work: Callable[[], object]) -> None:
-        self._thread = threading.Thread(target=work, name="simulate", daemon=True)
+        self._work = work
+        self._thread = threading.Thread(target=self._live, name="simulate", daemon=True)
+        self._has_ended = threading.Event()  # since Thread.join takes an interrupt for the end before 3.13
         self._may_stop = False
         self._lock = threading.Lock()
 
@@ -51,12 +53,20 @@ class StoppableThread:
 
     def has_ended(self, within: float) -> bool:
         """Wait at most ``within`` seconds for the end; tell whether it has come."""
-        self._thread.join(within)
-        return not self._thread.is_alive()
+        if not self._has_ended.wait(within):
+            return False
+        self._thread.join()
+        return True
 
     def frame(self) -> FrameType | None:
         """Return the frame that the thread is in now."""
         return sys._current_frames().get(self._thread.ident or 0)
+
+    def _live(self) -> None:
+        try:
+            self._work()
+        finally:
+            self._has_ended.set()
 
     def interruptible(self, work: Callable[[], object]) -> BaseException | None:
         """Do ``work`` in such a way that `stop` may cut it short. Return the exception that it ended with.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import reprlib
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -113,14 +114,14 @@ def described(value: object) -> str:
     if inspect.isfunction(value) or inspect.isclass(value):
         return f"{value.__name__} itself"
     try:
-        text = _short.repr(value)
+        text = re.sub(r" at 0x[0-9A-Fa-f]+", "", _short.repr(value))  # an address says nothing to a learner
     except Exception:  # a learner's own __repr__ may fail
         text = "something"
     return f"{text} ({type(value).__name__})"
 
 
 _short = reprlib.Repr()
-_short.maxstring = _short.maxother = 60
+_short.maxstring = _short.maxother = 120
 _short.maxdict = _short.maxlist = _short.maxtuple = 6
 
 _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (

@@ -35,8 +35,6 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
-import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -54,8 +52,10 @@ from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from nbformat.reader import NotJSONError
 
 from tutorial_lib.course import rules
+from tutorial_lib.course.catalog import HINTS
 from tutorial_lib.course.rules import Cell
 
 __all__ = ["build", "check", "main", "run"]
@@ -197,7 +197,7 @@ def pages(root: Path, lesson: Path, *, teacher: bool = False) -> list[Page]:
     return made
 
 
-def page_problems(page: Page, hints: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def page_problems(page: Page) -> Iterator[str]:
     """Find where a page breaks the rules, without running it."""
     place = page.source.as_posix()
     unreadable = [*rules.tag_problems(page.cells), *rules.syntax_problems(page.cells)]
@@ -211,7 +211,7 @@ def page_problems(page: Page, hints: Mapping[str, Sequence[str]]) -> Iterator[st
     if page.source.name == "lesson.md":
         yield from rules.count_problems(page.cells, place)
     else:
-        yield from rules.hint_problems(page.cells, hints, place)
+        yield from rules.hint_problems(page.cells, HINTS, place)
     if page.path.parts[0] != "solutions":  # an answer may be longer than what is read at one glance
         yield from rules.length_problems(page.cells)
 
@@ -354,19 +354,17 @@ def output_text(output: NotebookNode) -> str:
 # Building and checking
 
 
-def build(
-    root: Path, lesson: Path, *, hints: Mapping[str, Sequence[str]], teacher: Path | None = None
-) -> list[str]:
+def build(root: Path, lesson: Path, *, teacher: Path | None = None) -> list[str]:
     """Make all notebooks of one lesson and return the problems; with a problem nothing is written.
 
-    ``root`` is the checkout, ``lesson`` the lesson's folder in it; ``hints`` maps each exercise's id to its
-    hints. With ``teacher`` only the teacher's edition is made, into that folder.
+    ``root`` is the checkout, ``lesson`` the lesson's folder in it. With ``teacher`` only the teacher's
+    edition is made, into that folder.
     """
     try:
         todo = pages(root, lesson, teacher=teacher is not None)
     except SourceError as error:
         return [str(error)]
-    problems = list(dict.fromkeys(problem for page in todo for problem in page_problems(page, hints)))
+    problems = list(dict.fromkeys(problem for page in todo for problem in page_problems(page)))
     if problems:
         return problems
     made: list[tuple[Path, NotebookNode]] = []
@@ -386,13 +384,17 @@ def build(
     return problems
 
 
+def code_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """Return the code cells of a notebook by their ids."""
+    return {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+
+
 def copy_outputs(source: NotebookNode, target: NotebookNode) -> None:
     """Give the code cells of ``target`` the outputs of the cells with the same id in ``source``."""
-    ran = {cell.id: cell for cell in source.cells}
-    for cell in target.cells:
-        if cell.cell_type == "code":
-            cell.outputs = copy.deepcopy(ran[cell.id].outputs)
-            cell.execution_count = ran[cell.id].execution_count
+    ran = code_cells(source)
+    for cell_id, cell in code_cells(target).items():
+        cell.outputs = copy.deepcopy(ran[cell_id].outputs)
+        cell.execution_count = ran[cell_id].execution_count
 
 
 def write(path: Path, notebook: NotebookNode) -> None:
@@ -401,7 +403,7 @@ def write(path: Path, notebook: NotebookNode) -> None:
     path.write_text(formats.writes(notebook) + "\n", encoding="utf-8", newline="\n")
 
 
-def check(root: Path, lessons: Iterable[Path], *, hints: Mapping[str, Sequence[str]]) -> list[str]:
+def check(root: Path, lessons: Iterable[Path]) -> list[str]:
     """Return the problems of the lessons and of their notebooks in ``root``, without running anything."""
     problems: list[str] = []
     for lesson in lessons:
@@ -411,7 +413,7 @@ def check(root: Path, lessons: Iterable[Path], *, hints: Mapping[str, Sequence[s
             problems.append(str(error))
             continue
         for page in todo:
-            problems += page_problems(page, hints)
+            problems += page_problems(page)
             if not is_fresh(root / page.path, page):
                 number = lesson.name.partition("_")[0]
                 problems.append(f"{page.path.as_posix()} is stale. Run: {COMMAND} {number}")
@@ -422,12 +424,14 @@ def is_fresh(path: Path, page: Page) -> bool:
     """Tell whether the notebook at ``path`` is just as the build left it, and made from this page."""
     if not path.exists():
         return False
-    found = formats.reads(path.read_text(encoding="utf-8"), as_version=4)
+    try:
+        found = formats.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except NotJSONError:  # such as the marks of a merge conflict
+        return False
     expected = bare_notebook(page)
+    if code_cells(found).keys() != code_cells(expected).keys():
+        return False
     if page.runs:
-        expected_ids = {cell.id for cell in expected.cells}
-        if expected_ids != {cell.id for cell in found.cells}:
-            return False
         copy_outputs(found, expected)
     seal(expected, page)
     return bool(found == expected)
@@ -452,54 +456,45 @@ def strays(root: Path, lessons: Iterable[Path]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (those of the command line, if left out); return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog=COMMAND, description="Make the notebooks of the course from lessons/."
-    )
-    parser.add_argument(
-        "lessons", nargs="*", metavar="NN", help="a lesson's number or folder; all if left out"
-    )
-    parser.add_argument("--check", action="store_true", help="make nothing, tell what is stale or stray")
-    parser.add_argument("--teacher", type=Path, metavar="DIR", help="make the teacher's edition, into DIR")
-    parser.add_argument(
-        "--root", type=Path, default=Path(), help="the checkout; the present folder if left out"
-    )
+    parser = command_line()
     options = parser.parse_args(arguments)
-
     lessons = sorted(path.parent for path in options.root.glob("lessons/*/lesson.md"))
     if not lessons:
         parser.error(f"there is no lesson under {options.root / 'lessons'}. Run this in the checkout.")
-    chosen = [path for path in lessons if not options.lessons or is_named(path, options.lessons)]
-    unknown = [name for name in options.lessons if not any(is_named(path, [name]) for path in lessons)]
+    unknown = [name for name in options.lessons if not any(is_named(path, name) for path in lessons)]
     if unknown:
         known = ", ".join(path.name for path in lessons)
         parser.error(f"no lesson is called {' or '.join(unknown)}. There are: {known}")
+    names = options.lessons or [path.name for path in lessons]
+    chosen = [path for path in lessons if any(is_named(path, name) for name in names)]
 
-    hints = catalog_hints()
     problems: list[str] = []
     if options.check:
-        problems += check(options.root, chosen, hints=hints)
+        problems += check(options.root, chosen)
         if not problems and not options.lessons:
             problems += strays(options.root, lessons)
     else:
         for lesson in chosen:
             print(lesson.name, flush=True)
-            problems += build(options.root, lesson, hints=hints, teacher=options.teacher)
+            problems += build(options.root, lesson, teacher=options.teacher)
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
 
 
-def is_named(lesson: Path, names: Iterable[str]) -> bool:
-    """Tell whether one of ``names`` means this lesson: its folder's name, or the number it begins with."""
-    return any(lesson.name == name or lesson.name.startswith(f"{name}_") for name in names)
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(COMMAND, description="Make the notebooks of the course from lessons/.")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="a lesson's number or folder; else all")
+    parser.add_argument("--check", action="store_true", help="make nothing, tell what is stale or stray")
+    parser.add_argument("--teacher", type=Path, metavar="DIR", help="make the teacher's edition, into DIR")
+    parser.add_argument("--root", type=Path, default=Path(), help="the checkout; else the present folder")
+    return parser
 
 
-def catalog_hints() -> Mapping[str, Sequence[str]]:
-    """Return the hints of every exercise in the catalog."""
-    if importlib.util.find_spec("tutorial_lib.course.catalog") is None:
-        return {}
-    hints: Mapping[str, Sequence[str]] = importlib.import_module("tutorial_lib.course.catalog").HINTS
-    return hints
+def is_named(lesson: Path, name: str) -> bool:
+    """Tell whether ``name`` means this lesson: it is its folder's name, or the number that begins it."""
+    return lesson.name == name or lesson.name.startswith(f"{name}_")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tutorial_lib.course.answers import Answer, WrongKind
@@ -33,8 +33,8 @@ from tutorial_lib.whereabouts import place_of_error
 
 __all__ = ["SEEDS", "Examination", "Exercise", "Objection", "clock", "examine"]
 
-SEEDS: Final = range(6)
-"""The orders of ready tasks that every scenario is run in."""
+SEEDS: Final = range(8)
+"""The orders of ready tasks that every scenario is run in, unless a test asks for others."""
 
 WALL_LIMIT: Final = 1.5  # real seconds; a run takes some milliseconds
 KEPT_OUTPUT: Final = 2_000  # characters of what an answer prints
@@ -102,8 +102,9 @@ def clock(seconds: float) -> str:
 class Examination:
     """One check of one answer."""
 
-    def __init__(self, exercise: Exercise, answer: object) -> None:
+    def __init__(self, exercise: Exercise, answer: object, seeds: Sequence[int] = SEEDS) -> None:
         self.exercise = exercise
+        self.seeds = seeds
         self.answer = Answer(answer, exercise.id, exercise.arguments, exercise.options)
         self.runs = 0
         self.scenario = ""
@@ -136,7 +137,7 @@ class Examination:
 
         self.runs += 1
         self.scenario, self.program, self.last_run = scenario, whole, None
-        watched = self._lookout.watching(whole) if seed == 0 else whole
+        watched = self._lookout.watching(whole) if seed == self.seeds[0] else whole
         error: BaseException | None = None
         with _captured(self):
             try:
@@ -172,7 +173,7 @@ class Examination:
         if run is not None:
             unseen = [error for error in run.errors if "nobody awaited it" in error]
             happened += "".join(f" Before that, {error}." for error in unseen[:1])
-        if self.forgotten:
+        if self.forgotten and objection.outcome != Outcome.ERROR:
             advice = f"write await before {self.forgotten[0]}(...): it was called and never awaited."
         return Verdict(
             exercise=self.exercise.id,
@@ -199,12 +200,15 @@ class Examination:
         return f"{text} (seed {run.seed}{faults})"
 
 
-def examine(exercise: Exercise, answer: object) -> Verdict:
-    """Check ``answer`` and return the verdict. Never hangs, and prints nothing."""
+def examine(exercise: Exercise, answer: object, seeds: Sequence[int] = SEEDS) -> Verdict:
+    """Check ``answer`` and return the verdict. Never hangs, and prints nothing.
+
+    ``seeds`` are the orders of ready tasks in which every scenario is run.
+    """
     if answer is None:
         return _not_attempted(exercise)
     try:
-        examination = Examination(exercise, answer)
+        examination = Examination(exercise, answer, seeds)
     except WrongKind as error:
         return _wrong_kind(exercise, error)
     try:
@@ -222,7 +226,7 @@ def examine(exercise: Exercise, answer: object) -> Verdict:
     return Verdict(
         exercise=exercise.id,
         outcome=Outcome.PASSED,
-        message=f"Passed. Ran {exercise.id} {examination.runs} times, in {len(SEEDS)} orders of events.\n"
+        message=f"Passed. Ran {exercise.id} {examination.runs} times, in {len(seeds)} orders of events.\n"
         f"Why it works: {exercise.why}",
         run=examination.last_run,
         program=examination.program,
@@ -256,7 +260,9 @@ def _captured(examination: Examination) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(sink), redirect_stderr(sink):
         warnings.simplefilter("always")
         yield
-    found = [re.search(r"coroutine '(?:\w+\.)*(\w+)' was never awaited", str(item.message)) for item in caught]
+    found = [
+        re.search(r"coroutine '(?:[^']*\.)?(\w+)' was never awaited", str(item.message)) for item in caught
+    ]
     examination.output = sink.kept
     examination.forgotten = [match[1] for match in found if match]
 
@@ -309,20 +315,30 @@ def _objection_to(error: BaseException, run: Run, answer: Answer) -> Objection:
 
 def _objection_to_endless(error: Stalled | Runaway, run: Run, answer: Answer) -> Objection:
     first, *others = (line.strip() for line in str(error).splitlines())
-    details = "; ".join(others[:2])
     if isinstance(error, Stalled):
+        waiting = list(dict.fromkeys(others))[:2]
         return Objection(
             f"{answer.name} comes to its end.",
-            f"{first}{' ' + details if details else ''}",
+            " ".join([first[0].lower() + first[1:], *waiting]),
             "look at who waits: which write would end that wait, and who was to make it?",
             at=run.elapsed,
         )
+    for cure in _CURES:
+        first = first.partition(cure)[0]
+    too_long = f"The run took longer than wall_limit={WALL_LIMIT:g} s of real time. "
+    if first.startswith(too_long):
+        first = f"after {WALL_LIMIT:g} s of real time it had to be stopped. {first.removeprefix(too_long)}"
     return Objection(
         f"{answer.name} lets time go on: every loop in it waits somewhere.",
-        f"{first}{' ' + details if details else ''}",
-        "give the loop something to wait for: a take, or await asyncio.sleep(...).",
+        first,
+        "give the loop something to wait for: a take, or await asyncio.sleep(...). time.sleep(...) stops the "
+        "clock for everybody.",
         at=run.elapsed,
     )
+
+
+_CURES: Final = (" A loop that never pauses", " Use take,", " Let time pass")
+"""How the advice begins in a message of `Runaway`, which speaks to whoever calls simulate."""
 
 
 def _error_text(error: BaseException) -> str:
@@ -335,7 +351,8 @@ def _not_attempted(exercise: Exercise) -> Verdict:
         exercise=exercise.id,
         outcome=Outcome.NOT_ATTEMPTED,
         message=f"Not attempted. {exercise.id} waits for your function: {exercise.signature}\n"
-        f'Next step: put your code in the place of raise NotAttempted. hint("{exercise.id}") asks a first question.',
+        f'Next step: put your code in the place of raise NotAttempted. hint("{exercise.id}") asks a first '
+        "question.",
     )
 
 

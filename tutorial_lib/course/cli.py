@@ -30,27 +30,21 @@ _DEFAULT_FOLDER: Final = Path("tuplespace-tutorial")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit status: 0 for well, 1 for something to do, 2 for misuse.
+    """Run the command line and return the exit status: 0 if all is well, 1 if something needs doing.
 
-    ``arguments`` are the words after ``tutorial``, by default those of the process.
+    ``arguments`` are the words after ``tutorial``, by default those of the process. What follows a ``--``
+    is handed to JupyterLab unread. Raises `SystemExit` with status 2, after printing the usage, for words
+    that make no command.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A Japanese Windows console knows cp932 only: a letter it lacks becomes "?", never an error.
             stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if arguments is None else arguments)
-    own, for_jupyter = _split_at_dashes(words)
-    options = _parser().parse_args(own, argparse.Namespace(for_jupyter=for_jupyter))
+    end = words.index("--") if "--" in words else len(words)
+    options = _parser().parse_args(words[:end], argparse.Namespace(for_jupyter=words[end + 1 :]))
     status: int = options.run(options)
     return status
-
-
-def _split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """Split at the first ``--``: what follows is meant for JupyterLab and none of our business."""
-    if "--" not in words:
-        return words, []
-    place = words.index("--")
-    return words[:place], words[place + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:

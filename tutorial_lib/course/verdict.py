@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Final
 
 from tutorial_lib.simulation import Run
-from tutorial_lib.trace import Event
 
 __all__ = ["Outcome", "Verdict", "report"]
 

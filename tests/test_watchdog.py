@@ -1,0 +1,239 @@
+"""The promises of `Runaway`: whatever a program does, its run ends, and the line is named."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+from simulation_help import runaway, script, start
+
+from tutorial_lib import TupleSpace, note, simulate
+
+
+def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> None:
+    """Virtual time stands still while it asks: after a fixed number of passes the run ends."""
+
+    async def poll(space: TupleSpace) -> None:
+        while await space.try_take("task") is None:
+            pass
+
+    async def main() -> None:
+        await asyncio.sleep(2)
+        await asyncio.create_task(poll(TupleSpace()), name="w1")
+
+    error = runaway(main)
+
+    assert "w1 asked 100,000 times at 2 s" in str(error)
+    assert "test_simulation.py line" in str(error)
+    assert "try_take" in str(error)
+    assert "never paused" in str(error)
+    assert "await asyncio.sleep" in str(error)
+    assert error.run.elapsed == 2
+
+
+def test_a_loop_that_records_without_end_is_stopped() -> None:
+    """Also a loop that never lets others run: recording itself stops it, and catching does not help."""
+
+    async def main() -> None:
+        while True:
+            with contextlib.suppress(BaseException):
+                note("again")
+
+    error = runaway(main)
+
+    assert "main did 250,000 things at 0 s" in str(error)
+    assert "test_simulation.py line" in str(error)
+    assert len(error.run.trace) == 250_001
+
+
+def test_many_events_at_many_moments_are_no_runaway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits count what happens at one moment, not in the whole run."""
+    monkeypatch.setattr("tutorial_lib.virtual_loop.EVENTS_IN_A_MOMENT", 500)
+    monkeypatch.setattr("tutorial_lib.virtual_loop.QUIET_PASSES", 200)
+
+    async def main() -> None:
+        for _ in range(60):
+            for _ in range(500):
+                note("busy")
+            for _ in range(190):
+                await asyncio.sleep(0)
+            await asyncio.sleep(1)
+
+    assert len(simulate(main).trace) == 30_000
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def swallow_everything() -> None:
+    while True:
+        try:  # noqa: SIM105  (contextlib.suppress would be another loop)
+            spin()
+        except BaseException:
+            pass
+
+
+def swallow_in_two_rooms() -> None:
+    while True:
+        try:
+            while True:
+                try:
+                    spin()
+                except BaseException:
+                    continue
+        except BaseException:
+            continue
+
+
+def call_many_functions() -> None:
+    while True:
+        try:
+            print(file=sys.stdout)
+            sorted([3, 2, 1], key=lambda number: -number)
+        except:  # noqa: E722  (just what a learner may write)
+            pass
+
+
+@pytest.mark.parametrize("loop", [spin, swallow_everything, swallow_in_two_rooms, call_many_functions])
+def test_no_loop_outlives_the_wall_limit(loop: Any) -> None:
+    """Not even one that swallows every exception; its thread is gone, and the line is named."""
+
+    async def main() -> None:
+        loop()
+
+    threads = threading.active_count()
+    error = runaway(main, wall_limit=0.1)
+
+    assert "wall_limit=0.1" in str(error)
+    assert "main at test_simulation.py line" in str(error)
+    assert threading.active_count() == threads
+
+
+def test_a_coroutine_that_never_pauses_is_stopped_without_noise() -> None:
+    """The exception that stops it leaves nothing on the screen, wherever it arrives."""
+    source = """
+        async def nothing(): pass
+        async def main():
+            while True:
+                try:
+                    await nothing()
+                except BaseException:
+                    pass
+        for _ in range(3):
+            try:
+                simulate(main, wall_limit=0.05)
+            except Runaway:
+                print("stopped")
+    """
+    ended = script(source, PYTHONWARNINGS="default")
+    assert (ended.stdout.split(), ended.stderr) == (["stopped"] * 3, "")
+
+
+def test_a_pausing_loop_that_swallows_everything_ends_as_well() -> None:
+    """asyncio and the learner may swallow what is thrown; the decision stands all the same."""
+
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.sleep(1)
+                time.sleep(0.001)
+            except BaseException:
+                pass
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(stubborn())
+
+    assert "wall_limit" in str(runaway(main, wall_limit=0.1, time_limit=None))
+
+
+def test_a_leftover_task_that_will_not_end_is_stopped_and_named() -> None:
+    """The result of the run stands; the task is named in the errors."""
+
+    async def leftover() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            swallow_everything()
+
+    async def main() -> int:
+        start(leftover(), "w1")
+        await asyncio.sleep(1)
+        return 5
+
+    run = simulate(main)
+
+    assert run.result == 5
+    assert "w1" in run.errors[0]
+    assert "did not end" in run.errors[0]
+
+
+def test_a_blocking_call_is_left_behind_and_its_spaces_refuse() -> None:
+    """What blocks outside Python cannot be stopped: `Runaway` says so, and the thread can do no harm."""
+    outcome = []
+    spaces = []
+
+    async def main() -> None:
+        space = TupleSpace()
+        spaces.append(space)
+        await space.write("task", 1)
+        os.read(reading_end, 1)
+        outcome.append("went on")
+
+    reading_end, writing_end = os.pipe()
+    error = runaway(main, wall_limit=0.1)
+    try:
+        assert "cannot stop" in str(error)
+        assert len(error.run.trace) == 1
+        with pytest.raises(RuntimeError, match="had to be stopped"):
+            asyncio.run(spaces[0].take("task", 1))
+    finally:
+        os.write(writing_end, b"x")
+        for thread in threading.enumerate():
+            if thread.name == "simulate":
+                thread.join()
+        os.close(reading_end)
+        os.close(writing_end)
+    assert outcome == []
+    assert len(error.run.trace) == 1
+
+
+def test_a_step_that_holds_the_loop_is_named() -> None:
+    """time.sleep in a coroutine stops everybody: the step is named once, with its line and the cure."""
+
+    async def worker() -> None:
+        await asyncio.sleep(1)
+        time.sleep(0.3)
+
+    async def main() -> None:
+        await asyncio.create_task(worker(), name="w1")
+
+    (error,) = simulate(main).errors
+
+    assert "w1" in error
+    assert "time.sleep(0.3)" in error
+    assert "0.1 s" in error
+    assert "asyncio.sleep" in error
+
+
+def test_an_interrupt_of_the_caller_stops_the_run() -> None:
+    """The stop button of a notebook: the interrupt arrives at the caller, and no thread stays behind."""
+
+    async def main() -> None:
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        swallow_everything()
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(main)
+
+    assert all(thread.name != "simulate" for thread in threading.enumerate())

@@ -1,0 +1,8 @@
+"""Views: what a run looks like, as text, as SVG, as a figure, and in a player that rewinds.
+
+Every picture is drawn from a `Frame`, which says in plain data what was true at one moment of a trace.
+Nothing else looks at events, so text, SVG and figure always tell the same story.
+
+Read in this order: `words`, `palette`, `state`, `history`, `frame`, `text`, `scale`, `svg`, `panels`, `figure`,
+`player`, `live`.
+"""

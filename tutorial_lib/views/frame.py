@@ -1,0 +1,371 @@
+"""Frame: everything that is true at one moment of a run, as plain data.
+
+All pictures are drawn from a frame, so they cannot disagree. A frame holds numbers, texts and lists only:
+``frame.as_data()`` can be written as JSON.
+
+>>> from tutorial_lib.trace import Trace
+>>> trace = Trace()
+>>> _ = trace.record("start", actor="w1", fields=("task", 7), time=1.0)
+>>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
+>>> [(lane.name, lane.state, lane.doing) for lane in frame_at(trace, 2.0).lanes]
+[('w1', 'busy', '7')]
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from tutorial_lib.simulation import Run
+from tutorial_lib.trace import Trace
+from tutorial_lib.views.history import Bar, Detection, History, Lane, Mark
+from tutorial_lib.views.state import ActorState, Claimed, SpaceState, State, Stored, Waiting
+from tutorial_lib.views.words import joined, sentence, shortened
+
+__all__ = [
+    "CountLine",
+    "Frame",
+    "LaneFrame",
+    "Load",
+    "LoadFrame",
+    "SpaceFrame",
+    "fairness",
+    "frame_at",
+    "history_of",
+    "loads_of",
+    "space_frame",
+]
+
+ENDED = frozenset(["crashed", "dismissed", "given up"])
+MOST_TUPLES = 60  # tuples of one space that a frame holds; the others are counted
+
+
+@dataclass(frozen=True)
+class LaneFrame:
+    """One actor: what it has done, what it does, and how it is."""
+
+    name: str
+    state: str
+    """"busy", "holds", "waits", "idle", "hangs", "crashed", "dismissed" or "given up"."""
+    doing: str
+    """The label of what it works on, or the pattern that it waits for."""
+    done: int
+    failed: int
+    taken: int
+    written: int
+    is_worker: bool
+    bars: list[Bar]
+    signs: list[Mark]
+    ticks: list[Mark]
+    beats: list[Mark]
+    silence: float | None
+    """Seconds since its last heartbeat; None if it never beat."""
+    timeout: float | None
+    """Seconds of silence that a monitor allows; None if that is not known."""
+    suspicion: str
+    """"suspected", "declared dead" or ""."""
+    detections: list[Detection]
+    rows: int
+    """How many rows its bars need in the whole run."""
+    has_signs: bool
+    """Whether there are any in the whole run, so that room is kept for them; likewise the next two."""
+    has_beats: bool
+    has_ticks_only: bool
+
+
+class Load(NamedTuple):
+    """How much one worker has done."""
+
+    name: str
+    count: int
+    failed: int
+    busy: float
+    """The share of the time so far that it worked; 0 where nobody used ``work``."""
+    state: str
+
+
+@dataclass(frozen=True)
+class LoadFrame:
+    """How the work is spread over the workers."""
+
+    unit: str
+    """What is counted: "tasks done" or "tuples taken"."""
+    loads: list[Load]
+    total: int
+    fair_share: float
+    fairness: float | None
+    """1 is perfectly even, one nth means that one of n did it all. None while nothing is done."""
+
+
+class CountLine(NamedTuple):
+    """How many tuples of one kind are in a space, over the time so far."""
+
+    space: str
+    kind: str
+    now: int
+    most: int
+    """The most there are in the whole run."""
+    points: list[tuple[float, int]]
+
+
+@dataclass(frozen=True)
+class SpaceFrame:
+    """One space: its tuples, oldest first, and who waits for what."""
+
+    name: str
+    tuples: list[Stored]
+    not_shown: int
+    """How many more tuples there are than ``tuples`` holds."""
+    newest: int | None
+    """The order of the tuple that was written last, if it is still there."""
+    claimed: list[Claimed]
+    waiting: list[Waiting]
+    closed: bool
+    most: int
+    """The most tuples that it holds in the whole run, so that room is kept for them."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Everything that is true at ``time``, after ``number`` of ``events`` events."""
+
+    time: float
+    begin: float
+    end: float
+    number: int
+    events: int
+    latest: str
+    """The last event as a sentence, or ""."""
+    lanes: list[LaneFrame]
+    load: LoadFrame
+    counts: list[CountLine]
+    spaces: list[SpaceFrame]
+    summary: str
+    """The frame in one sentence."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the frame as dictionaries, lists, texts and numbers."""
+        return asdict(self)
+
+
+def frame_at(run: Run | Trace | History, time: float | None = None, *, number: int | None = None) -> Frame:
+    """Return what is true at ``time`` seconds, everything that happens at that moment included.
+
+    Without a time, at the end. ``number`` is how many events have been seen: with it one can stop between
+    two events of the same moment. Reading a trace takes time once; after that any moment is found quickly.
+    Raises `TypeError` for what is neither a run nor a trace, and `ValueError` for a time that is no number.
+    """
+    history = run if isinstance(run, History) else history_of(run)
+    time = history.end if time is None else _checked(time)
+    seen = history.events_until(time) if number is None else max(0, min(number, len(history.trace)))
+    state = history.state_after(seen)
+    workers = history.workers
+    # All of the whole run, not only so far: a picture must not jump when somebody is heard of for the first time.
+    lanes = [
+        _lane_frame(history, lane, lane.name in workers, state, seen, time)
+        for lane in sorted(history.lanes.values(), key=_order(history))
+    ]
+    spaces = [
+        space_frame(space, history.most_tuples.get(name, 0)) for name, space in sorted(state.spaces.items())
+    ]
+    return Frame(
+        time=time,
+        begin=history.begin,
+        end=history.end,
+        number=seen,
+        events=len(history.trace),
+        latest=sentence(history.trace[seen - 1]) if seen else "",
+        lanes=lanes,
+        load=_load_frame(lanes, history.has_work, time - history.begin),
+        counts=_count_lines(history, seen),
+        spaces=spaces,
+        summary=_summary(lanes),
+    )
+
+
+def _checked(time: float) -> float:
+    if isinstance(time, bool) or not isinstance(time, (int, float)):
+        raise TypeError(f"A moment is a number of seconds, got {time!r}. Write at=3.0.")
+    if time != time:
+        raise ValueError("A moment is a number of seconds, got nan. Write at=3.0.")
+    return float(time)
+
+
+_last_read: tuple[weakref.ref[Trace], float | None, History] | None = None
+
+
+def history_of(run: Run | Trace) -> History:
+    """Return the history of a run or trace. The one that was asked for last is kept, and read on."""
+    global _last_read
+    trace, end = (run, None) if isinstance(run, Trace) else (getattr(run, "trace", None), None)
+    if not isinstance(trace, Trace):
+        raise TypeError(f"A picture is drawn of a run or a trace, got {run!r}. Write timeline_svg(run).")
+    if isinstance(run, Run):
+        end = run.elapsed
+    if _last_read is not None and _last_read[0]() is trace and _last_read[1] == end:
+        _last_read[2].catch_up()
+        return _last_read[2]
+    history = History(trace, end)
+    _last_read = weakref.ref(trace), end, history
+    return history
+
+
+# ---------------------------------------------------------------------------------------------------
+# Lanes
+
+
+def _order(history: History) -> Any:
+    """Return the sort key of lanes: as they appear, but w2 before w10, and all of one sort together."""
+    sorts = list(dict.fromkeys(_without_number(name) for name in history.lanes))
+    place = {sort: number for number, sort in enumerate(sorts)}
+    return lambda lane: (place[_without_number(lane.name)], _number_at_end(lane.name), lane.name)
+
+
+def _without_number(name: str) -> str:
+    return name.rstrip("0123456789")
+
+
+def _number_at_end(name: str) -> int:
+    digits = re.search(r"[0-9]{1,15}$", name)
+    return int(digits.group()) if digits else -1
+
+
+def _lane_frame(
+    history: History, lane: Lane, is_worker: bool, state: State, number: int, time: float
+) -> LaneFrame:
+    known = history.lane_after(lane, number, time)
+    actor = state.actors.get(lane.name) or ActorState(lane.name)
+    word, doing = _how_it_is(lane.name, actor, known, state, time)
+    return LaneFrame(
+        name=lane.name,
+        state=word,
+        doing=doing,
+        done=actor.done,
+        failed=actor.failed,
+        taken=actor.taken,
+        written=actor.written,
+        is_worker=is_worker,
+        bars=known.bars,
+        signs=known.signs,
+        ticks=known.ticks,
+        beats=known.beats,
+        silence=time - known.beats[-1].time if known.beats else None,
+        timeout=lane.timeout,
+        suspicion=actor.suspicion,
+        detections=known.detections,
+        rows=known.rows,
+        has_signs=bool(lane.signs),
+        has_beats=bool(lane.beats),
+        has_ticks_only=bool(lane.ticks) and not known.rows,
+    )
+
+
+def _how_it_is(name: str, actor: ActorState, lane: Lane, state: State, time: float) -> tuple[str, str]:
+    """Return how an actor is, in a word, and what it works on or waits for."""
+    if actor.life:
+        return actor.life, ""
+    if time < actor.hangs_until:
+        return "hangs", ""
+    open_bars = [bar for bar in lane.bars if bar.last is None]
+    working = [bar.label for bar in open_bars if bar.is_work]
+    if working:
+        return "busy", joined([label for label in working if label], most=3)
+    if open_bars:
+        return "holds", joined([bar.label for bar in open_bars if bar.label], most=3)
+    waits = [waiting.pattern for space in state.spaces.values() for waiting in space.waiting if waiting.actor == name]
+    return ("waits", joined(waits, most=1)) if waits else ("idle", "")
+
+
+def _summary(lanes: list[LaneFrame]) -> str:
+    """Say how everybody is, in one sentence."""
+    if not lanes:
+        return "Nothing has happened."
+    groups: dict[str, list[str]] = {}
+    for lane in lanes:
+        groups.setdefault(lane.state, []).append(shortened(lane.name, 16))
+    parts = [f"{joined(names)} {_VERBS[state][len(names) > 1]}" for state, names in groups.items()]
+    done, failed = sum(lane.done for lane in lanes), sum(lane.failed for lane in lanes)
+    taken = sum(lane.taken for lane in lanes)
+    score = f"{done} {'task' if done == 1 else 'tasks'} done" if done or failed else f"{taken} taken"
+    return f"{'; '.join(parts)}; {score}{f', {failed} failed' if failed else ''}."
+
+
+_VERBS = {
+    "busy": ("is busy", "are busy"),
+    "holds": ("has a tuple in hand", "have a tuple in hand"),
+    "waits": ("waits", "wait"),
+    "idle": ("is idle", "are idle"),
+    "hangs": ("hangs", "hang"),
+    "crashed": ("has crashed", "have crashed"),
+    "dismissed": ("is dismissed", "are dismissed"),
+    "given up": ("has given up", "have given up"),
+}
+
+
+# ---------------------------------------------------------------------------------------------------
+# Load
+
+
+def _load_frame(lanes: list[LaneFrame], have_worked: bool, elapsed: float) -> LoadFrame:
+    workers = [lane for lane in lanes if lane.is_worker]
+    loads = [
+        Load(
+            lane.name,
+            lane.done if have_worked else lane.taken,
+            lane.failed,
+            sum(bar.busy for bar in lane.bars if bar.is_work) / elapsed if elapsed > 0 else 0.0,
+            lane.state,
+        )
+        for lane in workers
+    ]
+    return loads_of("tasks done" if have_worked else "tuples taken", loads)
+
+
+def loads_of(unit: str, loads: list[Load]) -> LoadFrame:
+    """Sum up the loads of all workers."""
+    counts = [load.count for load in loads]
+    total = sum(counts)
+    return LoadFrame(unit, loads, total, total / len(loads) if loads else 0.0, fairness(counts))
+
+
+def fairness(counts: list[int]) -> float | None:
+    """Return Jain's index of fairness: 1 if all counts are equal, 1/n if one of n has everything.
+
+    Source: R. Jain, D.-M. Chiu, W. Hawe, A quantitative measure of fairness and discrimination for
+    resource allocation in shared computer systems, DEC research report TR-301, 1984.
+
+    >>> fairness([10, 10, 10, 10]), fairness([40, 0, 0, 0]), fairness([0, 0])
+    (1.0, 0.25, None)
+    """
+    squares = sum(count * count for count in counts)
+    return sum(counts) ** 2 / (len(counts) * squares) if squares else None
+
+
+# ---------------------------------------------------------------------------------------------------
+# Tuples
+
+
+def _count_lines(history: History, number: int) -> list[CountLine]:
+    lines = []
+    for (space, kind), counts in sorted(history.counts_after(number).items()):
+        most = max(count.count for count in history.counts[space, kind])
+        now = counts[-1].count if counts else 0
+        lines.append(CountLine(space, kind, now, most, [(count.time, count.count) for count in counts]))
+    return lines
+
+
+def space_frame(space: SpaceState, most: int) -> SpaceFrame:
+    """Return what a space holds, the newest tuples if there are too many to show."""
+    orders = sorted(space.stored)
+    return SpaceFrame(
+        name=space.name,
+        tuples=[space.stored[order] for order in orders[-MOST_TUPLES:]],
+        not_shown=max(0, len(orders) - MOST_TUPLES),
+        newest=space.newest if space.newest in space.stored else None,
+        claimed=list(space.claimed.values()),
+        waiting=list(space.waiting),
+        closed=space.closed,
+        most=most,
+    )
