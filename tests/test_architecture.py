@@ -38,6 +38,7 @@ LAYERS = {
     "tasks": 2,
     "heartbeat": 2,
     "members": 2,
+    "tables": 2,
     "crew": 2,
     "master": 2,
     "flow": 2,

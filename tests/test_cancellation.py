@@ -65,7 +65,6 @@ class Ledger:
         assert (stats.claimed, stats.waiting) == (0, 0)
         assert await self.space.waiters() == []
 
-
     async def check_that_nobody_waits_in_vain(self) -> None:
         """Check that no writer waits where there is room, and no taker or reader for what is there."""
         stats = await self.space.stats()

@@ -274,16 +274,19 @@ def test_no_finally_of_a_crashed_actor_tidies_up() -> None:
     log: list[str] = []
 
     async def worker() -> None:
-        async def numbers() -> Any:
+        async def numbers(pause: float) -> Any:
             try:
                 yield 1
-                await asyncio.sleep(100)
+                await asyncio.sleep(pause)
+                yield 2
             finally:
                 log.append("generator")
 
+        at_its_yield = numbers(0)
+        await anext(at_its_yield)
         try:
             try:
-                async for _ in numbers():
+                async for _ in numbers(100):
                     pass
             except BaseException:
                 log.append("except")

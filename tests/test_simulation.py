@@ -8,12 +8,14 @@ import contextvars
 import gc
 import random
 import threading
+import weakref
 from typing import Any
 
 import pytest
 from simulation_help import notes, script, stalled, start
 
 from tutorial_lib import ANY, Trace, TupleSpace, actor, current_actor, note, simulate
+from tutorial_lib.faults import crash
 from tutorial_lib.trace import current_trace
 
 # ---------------------------------------------------------------------------------------------------
@@ -222,6 +224,20 @@ def test_nothing_is_left_behind() -> None:
     assert asyncio._get_running_loop() is None
 
 
+def test_a_run_keeps_its_history_and_nothing_else() -> None:
+    """Whoever collects a thousand runs does not collect a thousand loops."""
+    loops = []
+
+    async def main() -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+
+    run = simulate(main)
+    gc.collect()
+
+    assert run.finished
+    assert loops[0]() is None
+
+
 def test_a_space_of_a_run_can_be_used_afterwards() -> None:
     """A space that was made inside a run goes on living in another loop."""
 
@@ -368,6 +384,25 @@ def test_the_trace_is_frozen_and_leftover_tasks_are_cancelled_unrecorded() -> No
     assert run.errors == []
 
 
+def test_once_the_end_is_noticed_nobody_has_another_turn() -> None:
+    """As in asyncio, tasks of the same pass still run; after that there is only tidying up."""
+    steps: list[str] = []
+
+    async def other() -> None:
+        while True:
+            steps.append("step")
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        start(other())
+        await asyncio.sleep(0)
+        steps.append("return")
+
+    simulate(main)
+
+    assert steps == ["step", "return", "step"]
+
+
 def test_the_clock_stands_still_while_leftover_tasks_tidy_up() -> None:
     """A leftover task that wants to sleep on does not keep the run alive."""
 
@@ -387,7 +422,10 @@ def test_the_clock_stands_still_while_leftover_tasks_tidy_up() -> None:
         start(stubborn())
         await asyncio.sleep(0)
 
-    assert simulate(main).elapsed == 0
+    run = simulate(main)
+
+    assert run.elapsed == 0
+    assert run.errors == []
 
 
 def test_async_generators_are_closed_at_the_end() -> None:
@@ -445,6 +483,26 @@ def test_a_callback_that_fails_is_named() -> None:
     (error,) = simulate(main).errors
 
     assert "ZeroDivisionError" in error
+
+
+def test_after_the_run_nothing_is_reported_any_more() -> None:
+    """A handler that the program set is not called for what is thrown away later."""
+    reported: list[Any] = []
+    kept: list[Any] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: reported.append(context["message"]))
+        loop.call_soon(lambda: 1 / 0)
+        kept.append(loop.create_future())
+        kept[0].set_exception(ValueError("late"))
+        await asyncio.sleep(1)
+
+    simulate(main)
+    kept.clear()
+    gc.collect()
+
+    assert [message.split(" <")[0] for message in reported] == ["Exception in callback"]
 
 
 def test_an_error_of_the_program_is_raised_with_the_run() -> None:
@@ -528,8 +586,9 @@ def test_nothing_reaches_the_screen() -> None:
         async def main():
             tasks = [asyncio.create_task(work) for work in (fail(), wait(), wait())]
             await asyncio.sleep(1)
-            start(wait())
+            tasks += [asyncio.create_task(wait())]
         simulate(main)
+        simulate(main, until=0)
         import gc; gc.collect()
     """
     for debug in ("", "1"):
@@ -573,6 +632,23 @@ def test_stalled_names_tasks_and_lines_where_no_space_is_concerned() -> None:
     assert "await asyncio.Event().wait()" in str(stalled(main))
 
 
+def test_stalled_does_not_name_what_has_ended() -> None:
+    """Not even a task whose starter crashed before its end."""
+
+    async def starter() -> None:
+        start(asyncio.sleep(2), "w2")
+        await asyncio.sleep(5)
+
+    async def main() -> None:
+        start(starter(), "w1")
+        await asyncio.Event().wait()
+
+    text = str(stalled(main, faults=[crash("w1", at=1)]))
+
+    assert "w1 crashed" in text
+    assert "w2" not in text
+
+
 def test_an_infinite_sleep_keeps_nothing_alive() -> None:
     """A timer that never fires is nothing to wait for."""
 
@@ -580,6 +656,16 @@ def test_an_infinite_sleep_keeps_nothing_alive() -> None:
         await asyncio.sleep(float("inf"))
 
     assert "Nothing can ever happen again" in str(stalled(main))
+
+
+def test_a_cancelled_timer_keeps_nothing_alive() -> None:
+    """The clock does not run on to the moment of a timer that was cancelled."""
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(2000, print).cancel()
+        await asyncio.Event().wait()
+
+    assert stalled(main).run.elapsed == 0
 
 
 def test_the_time_limit_stops_what_only_heartbeats_keep_alive() -> None:

@@ -106,6 +106,20 @@ async def test_a_new_write_does_not_overtake_a_waiting_one():
 
 
 @simulated
+async def test_a_writer_that_was_let_in_stands_before_one_that_came_later():
+    """Also if the later one, which needs not wait, is the quicker of the two; however it is asked for."""
+    space = TupleSpace(capacity=2)
+    await space.write_many([("a", 0), ("a", 0)])
+    await space.try_read("a", ANY)
+    writer = await started(space.write("a", 1))
+    assert len(await space.take_all("a", 0)) == 2
+    await space.write("a", 2)
+    await writer
+    assert await space.read_all() == await space.read_all("a", ANY) == [("a", 1), ("a", 2)]
+    assert await space.take("a", ANY) == ("a", 1)
+
+
+@simulated
 async def test_a_waiting_write_is_not_yet_in_the_space():
     """Nobody can read, count, take or replace it, and nobody watching has seen it."""
     space = TupleSpace(capacity=1)

@@ -6,10 +6,10 @@ import asyncio
 import random
 
 import pytest
-from space_help import REPEATS, settle, started
+from space_help import REPEATS, claimed, settle, started
 
 from tutorial_lib import ANY, TupleSpace, simulate
-from tutorial_lib.faults import crash
+from tutorial_lib.faults import crash, hang
 
 
 def test_a_crashed_takers_wait_is_withdrawn():
@@ -128,25 +128,50 @@ def test_a_crashed_writers_place_in_the_queue_is_freed():
 
 
 def test_room_that_was_promised_to_a_crashed_writer_goes_to_the_next():
-    """It died in the tick in which it was let in."""
+    """It hung when it was let in, and died before it could come."""
 
-    async def main() -> list[tuple[object, ...]]:
+    async def main() -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
         space = TupleSpace(capacity=1)
         await space.write("full")
-
-        async def dies() -> None:
-            await space.write("dead")
-
-        await started(dies(), name="w1")
-        alive = await started(space.write("alive"), name="w2")
-        await asyncio.sleep(1)
+        await started(space.write("dead"), name="w1")
+        await started(space.write("alive"), name="w2")
+        await asyncio.sleep(2)
         await space.take("full")
         await asyncio.sleep(1)
-        assert alive.done() or await space.count("dead") == 1
-        return await space.read_all()
+        before = await space.read_all()
+        await asyncio.sleep(1)
+        return before, await space.read_all()
 
-    assert simulate(main, faults=[crash("w1", at=0.5)]).result == [("alive",)]
-    assert simulate(main, faults=[crash("w1", at=1)]).result == [("dead",)]
+    faults = [hang("w1", at=1), crash("w1", at=3)]
+    assert simulate(main, faults=faults).result == ([], [("alive",)])
+
+
+def test_a_tuple_that_was_handed_to_a_hanging_taker_dies_with_it():
+    """It had left the space, whether or not the taker ever noticed."""
+
+    async def main() -> int:
+        space = TupleSpace()
+        await started(space.take("a"), name="w1")
+        await asyncio.sleep(2)
+        await space.write("a")
+        await asyncio.sleep(2)
+        return await space.count()
+
+    assert simulate(main, faults=[hang("w1", at=1), crash("w1", at=3)]).result == 0
+
+
+def test_a_claim_that_was_handed_to_a_hanging_claimer_lapses():
+    """The lease runs from the hand-over, also if the holder never notices; that was an attempt."""
+
+    async def main() -> tuple[float, int]:
+        space = TupleSpace()
+        await started(claimed(space, "a", lease=5), name="w1")
+        await asyncio.sleep(2)
+        await space.write("a")
+        claim = await claimed(space, "a", lease=5)
+        return asyncio.get_running_loop().time(), claim.attempt
+
+    assert simulate(main, faults=[hang("w1", at=1)]).result == (7.0, 2)
 
 
 def test_with_claims_every_task_ends_exactly_once_whoever_crashes_when():

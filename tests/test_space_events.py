@@ -335,8 +335,8 @@ async def test_an_expired_give_back_is_release_then_expire():
 
 
 @simulated
-async def test_what_a_stale_claim_tries_is_not_recorded():
-    """It changes nothing."""
+async def test_what_a_stale_claim_tries_is_noted_once_and_changes_nothing():
+    """One note that the holder was refused, so that every run can count the late; no event of the space."""
     space = TupleSpace()
     await space.write("task")
     claim = await claimed(space, "task", lease=1)
@@ -344,7 +344,10 @@ async def test_what_a_stale_claim_tries_is_not_recorded():
     for attempt in (claim.renew(5), claim.complete("result"), claim.release(), claim.bury(space, "why")):
         with pytest.raises(StaleClaim):
             await attempt
-    assert kinds() == ["write", "claim", "lapse"]
+    assert kinds() == ["write", "claim", "lapse", "note"]
+    refusal = current_trace()[-1]
+    assert (refusal.space, refusal.fields) == ("space", ("task",))
+    assert refusal.detail == {"text": "refused", "step": "renew"}
 
 
 @simulated

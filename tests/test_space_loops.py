@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import time
 import weakref
 
 import pytest
 from space_help import claimed
 
-from tutorial_lib import ANY, Claim, TupleSpace, simulate
+from tutorial_lib import ANY, Claim, StaleClaim, TupleSpace, simulate
 from tutorial_lib.trace import Trace
 
 
@@ -243,6 +244,29 @@ def test_on_an_ordinary_loop_a_trace_records():
     with Trace() as trace:
         asyncio.run(main())
     assert [(event.kind, event.space) for event in trace] == [("write", "tasks"), ("take", "tasks")]
+
+
+def test_what_is_over_is_over_although_the_loop_was_too_busy_to_notice():
+    """A step that blocks the loop holds up its timers. A ttl, a lease and a timeout end all the same."""
+
+    async def main() -> None:
+        space = TupleSpace()
+        await space.write("short", ttl=0.01)
+        await space.write("lent")
+        claim = await claimed(space, "lent", lease=0.01)
+        taker = asyncio.create_task(space.take("late", timeout=0.01))
+        await asyncio.sleep(0)
+        time.sleep(0.02)
+        assert await space.try_read("short") is None
+        with pytest.raises(StaleClaim):
+            await claim.complete("result")
+        await space.write("late")
+        assert await space.try_take("late") == ("late",)
+        with pytest.raises(TimeoutError):
+            await taker
+        assert await space.read_all() == [("lent",)]
+
+    asyncio.run(main())
 
 
 def test_a_space_works_in_asyncio_debug_mode():

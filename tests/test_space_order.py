@@ -308,6 +308,22 @@ async def test_the_try_forms_let_others_run_once_when_they_find_nothing(operatio
 
 
 @simulated
+async def test_a_replace_that_finds_nothing_lets_others_run_once():
+    """It is tried in loops as well; when it finds something it does not yield."""
+    space = TupleSpace()
+    passes: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.call_soon(lambda: (passes.append("one"), loop.call_soon(passes.append, "two")))
+    assert await space.replace(("a", 1), ("a", 2)) is None
+    assert passes == ["one"]
+    await settle()
+    await space.write("a", 1)
+    loop.call_soon(passes.append, "three")
+    assert await space.replace(("a", 1), ("a", 2)) == ("a", 1)
+    assert passes == ["one", "two"]
+
+
+@simulated
 async def test_read_all_and_count_let_others_run_before_they_look():
     """They answer what is true at the moment they return."""
     space = TupleSpace()

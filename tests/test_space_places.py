@@ -11,6 +11,7 @@ import pytest
 from space_help import ended, settle, simulated, started
 
 from tutorial_lib import TupleSpace
+from tutorial_lib.trace import current_trace
 
 
 @simulated
@@ -199,6 +200,18 @@ async def test_a_write_in_the_gap_of_a_cancelled_waiter_does_not_raise():
     await settle()
     assert await space.read_all() == [("a",)]
     assert await space.waiters() == []
+
+
+@simulated
+async def test_what_is_written_after_the_cancellation_is_there_at_once():
+    """A taker that is already cancelled is not handed anything, not even for a moment."""
+    space = TupleSpace()
+    taker = await started(space.take("a"))
+    taker.cancel()
+    await space.write("a")
+    assert await space.try_take("a") == ("a",)
+    assert isinstance(await ended(taker), asyncio.CancelledError)
+    assert [event.kind for event in current_trace().of("take", "release")] == ["take"]
 
 
 @simulated

@@ -8,7 +8,8 @@ import pytest
 from space_help import ended, settle, simulated, started
 
 from tutorial_lib import ANY, SpaceClosed, TupleSpace, actor, matches
-from tutorial_lib.tasks import REFUSED, State, Task
+from tutorial_lib.claims import REFUSED
+from tutorial_lib.tasks import State, Task
 from tutorial_lib.trace import current_trace
 
 

@@ -34,16 +34,19 @@ def test_an_hour_takes_no_time() -> None:
 def test_any_positive_delay_is_at_least_a_microsecond() -> None:
     """A delay is rounded to whole microseconds, and none that is positive is rounded away."""
 
-    async def main() -> list[float]:
+    async def main() -> list[int]:
         loop = asyncio.get_running_loop()
-        moments = []
+        moments: list[int] = []
         for delay in (1e-9, 0.0000014, 0.0000016):
             start = loop.time()
             await asyncio.sleep(delay)
             moments.append(round((loop.time() - start) * 1e6))
+        start = loop.time()
+        loop.call_at(start + 1e-9, lambda: moments.append(round((loop.time() - start) * 1e6)))
+        await asyncio.sleep(1)
         return moments
 
-    assert simulate(main).result == [1, 1, 2]
+    assert simulate(main).result == [1, 1, 2, 1]
 
 
 def test_a_timer_never_fires_early() -> None:

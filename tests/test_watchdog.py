@@ -31,7 +31,7 @@ def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> Non
     error = runaway(main)
 
     assert "w1 asked 100,000 times at 2 s" in str(error)
-    assert "test_simulation.py line" in str(error)
+    assert "test_watchdog.py line" in str(error)
     assert "try_take" in str(error)
     assert "never paused" in str(error)
     assert "await asyncio.sleep" in str(error)
@@ -39,18 +39,31 @@ def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> Non
 
 
 def test_a_loop_that_records_without_end_is_stopped() -> None:
-    """Also a loop that never lets others run: recording itself stops it, and catching does not help."""
+    """Also a loop that never lets others run: recording itself stops it, at the same place always."""
+    rounds = []
+
+    async def main() -> None:
+        while True:
+            note("again")
+            rounds.append(1)
+
+    error = runaway(main)
+
+    assert len(rounds) == 250_000
+    assert "main did 250,000 things at 0 s" in str(error)
+    assert "test_watchdog.py line" in str(error)
+    assert len(error.run.trace) == 250_001
+
+
+def test_swallowing_everything_does_not_help_a_loop_that_records_without_end() -> None:
+    """What the recording throws may be caught; the run is over all the same, and soon."""
 
     async def main() -> None:
         while True:
             with contextlib.suppress(BaseException):
                 note("again")
 
-    error = runaway(main)
-
-    assert "main did 250,000 things at 0 s" in str(error)
-    assert "test_simulation.py line" in str(error)
-    assert len(error.run.trace) == 250_001
+    assert len(runaway(main).run.trace) == 250_001
 
 
 def test_many_events_at_many_moments_are_no_runaway(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,9 +75,12 @@ def test_many_events_at_many_moments_are_no_runaway(monkeypatch: pytest.MonkeyPa
         for _ in range(60):
             for _ in range(500):
                 note("busy")
+            await asyncio.sleep(1)
             for _ in range(190):
                 await asyncio.sleep(0)
             await asyncio.sleep(1)
+            for _ in range(190):
+                await asyncio.sleep(0)
 
     assert len(simulate(main).trace) == 30_000
 
@@ -114,7 +130,7 @@ def test_no_loop_outlives_the_wall_limit(loop: Any) -> None:
     error = runaway(main, wall_limit=0.1)
 
     assert "wall_limit=0.1" in str(error)
-    assert "main at test_simulation.py line" in str(error)
+    assert "main at test_watchdog.py line" in str(error)
     assert threading.active_count() == threads
 
 
@@ -206,6 +222,38 @@ def test_a_blocking_call_is_left_behind_and_its_spaces_refuse() -> None:
         os.close(writing_end)
     assert outcome == []
     assert len(error.run.trace) == 1
+
+
+def test_a_run_inside_a_run_is_stopped_with_it() -> None:
+    """The wall limit of the outer run ends both, and neither thread stays behind."""
+
+    async def inner() -> None:
+        swallow_everything()
+
+    async def outer() -> None:
+        simulate(inner)
+
+    threads = threading.active_count()
+    error = runaway(outer, wall_limit=0.1)
+
+    assert "wall_limit=0.1" in str(error)
+    assert "simulate(inner)" in str(error)
+    assert threading.active_count() == threads
+
+
+def test_a_run_inside_a_run_does_not_count_as_a_long_step() -> None:
+    """The inner run names its own long steps; the outer one has nothing to be blamed for."""
+
+    async def inner() -> None:
+        time.sleep(0.3)
+
+    async def outer() -> list[str]:
+        return simulate(inner).errors
+
+    run = simulate(outer)
+
+    assert "time.sleep(0.3)" in run.result[0]
+    assert run.errors == []
 
 
 def test_a_step_that_holds_the_loop_is_named() -> None:

@@ -9,6 +9,7 @@ from tutorial_lib.faults import crash, hang, hire, mute, slow
 from tutorial_lib.manager import SpaceManager, connect
 from tutorial_lib.master import Master
 from tutorial_lib.patterns import ANY, matches, where
+from tutorial_lib.resilience import Breaker, BreakerOpen
 from tutorial_lib.simulation import Run, Runaway, Stalled, simulate
 from tutorial_lib.space import Claim, SpaceClosed, SpaceStats, StaleClaim, TupleSpace
 from tutorial_lib.tasks import State, Task
@@ -16,6 +17,8 @@ from tutorial_lib.trace import Event, Trace, actor, current_actor, note
 
 __all__ = [
     "ANY",
+    "Breaker",
+    "BreakerOpen",
     "Claim",
     "Crew",
     "Event",

@@ -7,7 +7,7 @@ time, but no work. Who is late is refused: a lease that ran out cannot be comple
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tutorial_lib.patterns import Pattern, shown
 from tutorial_lib.store import copied
@@ -15,7 +15,10 @@ from tutorial_lib.store import copied
 if TYPE_CHECKING:
     from tutorial_lib.space import TupleSpace
 
-__all__ = ["Claim", "ClaimEntry", "StaleClaim"]
+__all__ = ["REFUSED", "Claim", "ClaimEntry", "StaleClaim"]
+
+REFUSED: Final = "refused"
+"""The text of the note that the trace gets when somebody would finish a task after losing it."""
 
 
 class StaleClaim(Exception):

@@ -179,11 +179,13 @@ class Block:
             failure.__context__ = context  # Python puts our own cancellation there, which explains nothing
 
 
-def record(kind: str, actor: str | None = None, fields: tuple[Any, ...] = (), **detail: Any) -> None:
+def record(
+    kind: str, actor: str | None = None, *, space: str = "", fields: tuple[Any, ...] = (), **detail: Any
+) -> None:
     """Record an event, if there is a current trace. ``actor`` is the current actor if left out."""
     trace = current_trace()
     if trace is not None:
-        trace.record(kind, actor=actor, fields=fields, detail=detail)
+        trace.record(kind, actor=actor, space=space, fields=fields, detail=detail)
 
 
 def check_async_function(function: object, need: str) -> None:

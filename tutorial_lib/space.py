@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
 from tutorial_lib.board import Board, SpaceClosed
-from tutorial_lib.claims import Claim, ClaimEntry, StaleClaim
+from tutorial_lib.claims import REFUSED, Claim, ClaimEntry, StaleClaim
 from tutorial_lib.patterns import Pattern, shown
 from tutorial_lib.store import Fields, copied
 from tutorial_lib.trace import current_life
@@ -417,6 +417,10 @@ class TupleSpace(Board):
                 "release": "it was given back already",
                 "bury": "it is buried already",
             }[claim._ended]
+            if claim._ended == "lapse" and not claim._was_told and self._trace is not None:
+                detail = {"text": REFUSED, "step": what}
+                fields = copied(claim.fields)
+                self._trace.record("note", actor=claim.holder, space=self.name, fields=fields, detail=detail)
             claim._was_told = True
             raise StaleClaim(
                 f"{claim.holder} cannot {what} {shown(claim.fields)}: {why}. Nothing was changed. "

@@ -34,15 +34,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from tutorial_lib.arguments import check_duration
+from tutorial_lib.claims import REFUSED
 from tutorial_lib.members import record
 from tutorial_lib.patterns import ANY, Pattern
 from tutorial_lib.space import TupleSpace
 from tutorial_lib.trace import current_actor
 
-__all__ = ["REFUSED", "State", "Task"]
-
-REFUSED: Final = "refused"
-"""The text of the note in the trace when a result came too late."""
+__all__ = ["State", "Task"]
 
 
 class State(StrEnum):

@@ -24,8 +24,6 @@ class VirtualTask(asyncio.Task[T], _NamesItself):
     order in every process.
     """
 
-    _log_destroy_pending: bool  # of asyncio's task, unknown to the type checker
-
     def __init__(
         self,
         coroutine: Generator[Any, None, T] | Coroutine[Any, Any, T],
@@ -64,8 +62,6 @@ class VirtualTask(asyncio.Task[T], _NamesItself):
 
 def put_away(task: VirtualTask[Any]) -> None:
     """Put away a task that has not ended, without letting any of its code run again."""
-    task._log_destroy_pending = False
-    asyncio.tasks._unregister_task(task)
     coroutine = task.get_coro()
     if inspect.iscoroutine(coroutine) and task.is_unstarted():
         coroutine.close()

@@ -37,6 +37,9 @@ class Stop(BaseException):
         __init__ = staticmethod(partial(time.sleep, 0.002))
 
 
+_here = threading.local()  # its ``thread`` is the `StoppableThread` that this code runs in, if any
+
+
 class StoppableThread:
     """A daemon thread that can be made to end from outside."""
 
@@ -63,6 +66,7 @@ class StoppableThread:
         return sys._current_frames().get(self._thread.ident or 0)
 
     def _live(self) -> None:
+        _here.thread = self
         try:
             self._work()
         finally:
@@ -98,7 +102,7 @@ class StoppableThread:
 
     def stop(self) -> bool:
         """Make the thread end. Return False if it does not within the time of grace."""
-        with _quiet():
+        with _quiet(), _undisturbed():
             if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
                 return True
             with self._stopping_at_every_line():
@@ -156,6 +160,20 @@ def _throw(error: type[BaseException] | None, thread: threading.Thread) -> None:
     """Throw ``error`` into a running thread, or take back (None) one that has not arrived yet."""
     what = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), what)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let this thread not be stopped itself while it stops another, which would then stay behind."""
+    around: StoppableThread | None = getattr(_here, "thread", None)
+    if around is None:
+        yield
+        return
+    around._may_stop = False
+    try:
+        yield
+    finally:
+        around._may_stop = True
 
 
 @contextmanager

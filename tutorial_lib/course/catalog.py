@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tutorial_lib.course.checking import Exercise
-from tutorial_lib.course.checks import dead_letter, load_balance, rate_limit
+from tutorial_lib.course.checks import dead_letter, load_balance, matching, priority, progress, rate_limit
 
 __all__ = ["EXERCISES", "HINTS"]
 
 EXERCISES: Final[Mapping[str, Exercise]] = {
-    module.EXERCISE.id: module.EXERCISE for module in (load_balance, dead_letter, rate_limit)
+    module.EXERCISE.id: module.EXERCISE
+    for module in (matching, load_balance, dead_letter, rate_limit, progress, priority)
 }
 """Every exercise, by its id."""
 

@@ -60,8 +60,8 @@ class Exercise:
     """What the check hands over by position."""
     options: tuple[str, ...] = ()
     """What the check hands over by name."""
-    off_limits: tuple[Any, ...] = ()
-    """The parts of the library that this exercise asks to build: classes, functions, modules."""
+    off_limits: tuple[type, ...] = ()
+    """The classes of the library that this exercise asks to build."""
 
 
 class Objection(Exception):
@@ -137,13 +137,10 @@ class Examination:
 
         self.runs += 1
         self.scenario, self.program, self.last_run = scenario, whole, None
-        watched = self._lookout.watching(whole) if seed == self.seeds[0] else whole
         error: BaseException | None = None
-        with _captured(self):
+        with _captured(self), self._lookout.watching():
             try:
-                run = simulate(
-                    watched, seed=seed, faults=faults, time_limit=time_limit, wall_limit=WALL_LIMIT
-                )
+                run = simulate(whole, seed=seed, faults=faults, time_limit=time_limit, wall_limit=WALL_LIMIT)
             except BaseException as raised:
                 if not isinstance(getattr(raised, "run", None), Run):
                     raise  # the stop button, or a mistake of the course itself

@@ -85,7 +85,9 @@ async def watch_over(
     watched = set(workers)
     end = now() + seconds
     while now() < end and not await is_decided():
-        done, _ = await asyncio.wait(watched, timeout=every, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            watched, timeout=min(every, end - now()), return_when=asyncio.FIRST_COMPLETED
+        )
         for worker in done:
             await worker
             raise Objection(

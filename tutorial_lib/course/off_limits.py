@@ -1,64 +1,62 @@
 """Off limits: noticing that an answer uses the very part it was asked to build.
 
-What counts is which code runs, not what it is called: an imported name, an alias and a subclass all run
-the same code.
+What counts is the class itself, not its name: an alias and a subclass use the same methods. (A profiler
+would see every call of every kind, but under Python 3.11 it makes some ``await`` hang.)
 """
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Awaitable, Callable, Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 __all__ = ["Lookout"]
 
 
 class Lookout:
-    """Watches runs for calls into ``parts``: classes, functions and modules.
+    """Watches for calls of the methods of some classes.
 
-    ``seen`` is the name of the first part that was used, ``""`` so far.
+    ``seen`` is the name of the first class that was used, ``""`` so far.
 
-    >>> Lookout([Lookout]).seen
-    ''
+    >>> class Clock:
+    ...     def strike(self):
+    ...         return "bong"
+    >>> Watch = Clock
+    >>> lookout = Lookout([Clock])
+    >>> with lookout.watching():
+    ...     Watch().strike()
+    'bong'
+    >>> lookout.seen
+    'Clock'
     """
 
-    def __init__(self, parts: tuple[Any, ...] | list[Any]) -> None:
+    def __init__(self, classes: Iterable[type]) -> None:
         self.seen = ""
-        self._names = {code: part.__name__.rpartition(".")[2] for part in parts for code in _codes(part)}
+        self._classes = tuple(classes)
 
-    def watching(self, program: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-        """Return a program that does the same, and is watched. Costs time, so only where it is needed."""
-        if not self._names:
-            return program
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Put a note into every method for the time of the ``with`` block."""
+        methods = [
+            (owner, name, member)
+            for owner in self._classes
+            for name, member in vars(owner).items()
+            if isinstance(member, FunctionType)
+        ]
+        for owner, name, method in methods:
+            setattr(owner, name, self._noting(owner, method))
+        try:
+            yield
+        finally:
+            for owner, name, method in methods:
+                setattr(owner, name, method)
 
-        async def watched() -> Any:
-            sys.setprofile(self._notice)  # of this thread only, which belongs to the run
-            try:
-                return await program()
-            finally:
-                sys.setprofile(None)
+    def _noting(self, owner: type, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def noted(*arguments: Any, **options: Any) -> Any:
+            self.seen = self.seen or owner.__name__
+            return method(*arguments, **options)
 
-        return watched
-
-    def _notice(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and not self.seen:
-            self.seen = self._names.get(frame.f_code, "")
-
-
-def _codes(part: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, of all methods of a class, of all that a module defines."""
-    if isinstance(part, FunctionType):
-        yield inspect.unwrap(part).__code__
-    elif isinstance(part, (classmethod, staticmethod)):
-        yield from _codes(part.__func__)
-    elif isinstance(part, property):
-        yield from _codes(part.fget)
-    elif isinstance(part, type):
-        for member in vars(part).values():
-            yield from _codes(member)
-    elif isinstance(part, ModuleType):
-        for member in vars(part).values():
-            if getattr(member, "__module__", None) == part.__name__:
-                yield from _codes(member)
+        return noted

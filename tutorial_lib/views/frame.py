@@ -63,10 +63,12 @@ class LaneFrame:
     silence: float | None
     """Seconds since its last heartbeat; None if it never beat."""
     timeout: float | None
-    """Seconds of silence that a monitor allows; None if that is not known."""
+    """Seconds of silence that a monitor called a death in this run; None if it never did."""
     suspicion: str
     """"suspected", "declared dead" or ""."""
     detections: list[Detection]
+    lived: list[tuple[float, float]]
+    """From when to when it was there."""
     rows: int
     """How many rows its bars need in the whole run."""
     has_signs: bool
@@ -252,9 +254,10 @@ def _lane_frame(
         ticks=known.ticks,
         beats=known.beats,
         silence=time - known.beats[-1].time if known.beats else None,
-        timeout=lane.timeout,
+        timeout=history.timeout,
         suspicion=actor.suspicion,
         detections=known.detections,
+        lived=known.lived,
         rows=known.rows,
         has_signs=bool(lane.signs),
         has_beats=bool(lane.beats),

@@ -27,6 +27,9 @@ __all__ = ["Bar", "Count", "Detection", "History", "Lane", "Mark"]
 SLOTS = 1000  # a picture is at most so many slots wide
 CHECKPOINT = 500  # events at least between two states that are kept
 
+FOR_EVER = float("inf")
+
+LIFE_ENDS = frozenset(["crash", "dismiss", "give_up"])
 GOING_OUT = frozenset(["write", "replace"])
 COMING_IN = frozenset(["take", "read", "claim"])
 CLAIM_ENDS = frozenset(["complete", "release", "lapse", "bury"])
@@ -102,7 +105,7 @@ class Lane:
     ticks: list[Mark] = field(default_factory=list)
     beats: list[Mark] = field(default_factory=list)
     detections: list[Detection] = field(default_factory=list)
-    timeout: float | None = None  # seconds of silence after which a monitor suspects it
+    lived: list[tuple[float, float]] = field(default_factory=list)  # from, to; the last may have no end yet
     rows: int = 0  # how many rows its bars need
     worked: bool = False
     hired: bool = False
@@ -124,6 +127,7 @@ class History:
         self.lanes: dict[str, Lane] = {}
         self.counts: dict[tuple[str, str], list[Count]] = {}  # by space and kind of tuple
         self.most_tuples: dict[str, int] = {}  # the most that each space ever held
+        self.timeout: float | None = None  # the silence in seconds that a monitor first called a death
         self._given_end = end
         self._times: list[float] = []
         self._state = State()
@@ -195,7 +199,7 @@ class History:
             ticks=_marks_until(known.ticks, number),
             beats=_marks_until(known.beats, number),
             detections=[found for found in known.detections if found.number < number],
-            timeout=known.timeout,
+            lived=[(max(start, self.begin), min(end, time)) for start, end in known.lived if start <= time],
             rows=known.rows,
         )
 
@@ -214,6 +218,7 @@ class History:
         self._state.apply(event)
         self._times.append(max(event.time, self._times[-1]) if self._times else event.time)
         lane = self._lane(event.actor)
+        self._read_life(lane, event)
         if event.kind not in NOT_SIGNS_OF_LIFE:
             self._put_down(lane, event, number)
         self._read_work(lane, event, number)
@@ -227,6 +232,15 @@ class History:
         if name not in self.lanes:
             self.lanes[name] = Lane(name)
         return self.lanes[name]
+
+    def _read_life(self, lane: Lane, event: Event) -> None:
+        lives = bool(lane.lived) and lane.lived[-1][1] == FOR_EVER
+        if event.kind in LIFE_ENDS:
+            if lives:
+                lane.lived[-1] = (lane.lived[-1][0], event.time)
+        elif not lives and (event.kind not in NOT_SIGNS_OF_LIFE or not lane.lived):
+            was_there_before = not lane.lived and event.kind != "hire"
+            lane.lived.append((-FOR_EVER if was_there_before else event.time, FOR_EVER))
 
     def _put_down(self, lane: Lane, event: Event, number: int) -> None:
         """End the time in which a taken tuple was in hand: its owner is heard of again."""
@@ -272,8 +286,9 @@ class History:
         if member is not None:
             whose = self._lane(member)
             if not whose.beats or whose.beats[-1].time < event.time:  # an event and its tuple are one beat
+                if not whose.lived:
+                    whose.lived.append((-FOR_EVER, FOR_EVER))
                 whose.beats.append(Mark(event.time, "beat", "", number))
-            whose.timeout = event.detail.get("timeout", whose.timeout)
         word = SIGNS.get(event.kind)
         if event.kind == "note":
             word = shortened(str(event.detail.get("text", "")), 28)
@@ -286,7 +301,8 @@ class History:
         if event.kind in ("crash", "hang"):
             lane.silent_since = event.time
         elif event.kind in ("suspect", "dead"):
-            lane.timeout = event.detail.get("timeout", lane.timeout)
+            if event.kind == "dead" and self.timeout is None:
+                self.timeout = event.detail.get("silence")
             if lane.silent_since is not None:
                 lane.detections.append(Detection(lane.silent_since, event.time, number))
                 lane.silent_since = None
@@ -363,7 +379,7 @@ def drawn(lane: Lane, slot: float) -> Lane:
         ticks=_spread(lane.ticks, slot),
         beats=_spread(lane.beats, slot),
         detections=lane.detections,
-        timeout=lane.timeout,
+        lived=lane.lived,
         rows=max((bar.row + 1 for bar in bars), default=0),
     )
 
@@ -377,7 +393,7 @@ def _in_rows(bars: list[Bar]) -> list[Bar]:
     ends: list[float] = []  # of the last bar in each row
     placed = []
     for bar in bars:
-        end = float("inf") if bar.last is None else bar.end
+        end = FOR_EVER if bar.last is None else bar.end
         row = next((row for row, taken in enumerate(ends) if taken <= bar.begin), len(ends))
         ends[row : row + 1] = [end]
         placed.append(bar._replace(row=row))

@@ -7,28 +7,37 @@ from __future__ import annotations
 
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
-from tutorial_lib.views.frame import Frame, LaneFrame, LoadFrame, SpaceFrame, frame_at
+from tutorial_lib.views.frame import CountLine, Frame, LaneFrame, Load, LoadFrame, SpaceFrame, frame_at
 from tutorial_lib.views.history import Bar
 from tutorial_lib.views.scale import Scale, time_text
-from tutorial_lib.views.words import display_width, padded, shortened
+from tutorial_lib.views.state import Waiting
+from tutorial_lib.views.words import joined, padded, shortened
 
 __all__ = [
+    "count_label",
     "counts_lines",
+    "counts_summary",
     "lane_lines",
     "load_lines",
+    "load_summary",
     "load_text",
+    "load_words",
+    "silence_words",
     "space_lines",
+    "space_summary",
     "space_text",
     "status",
     "timeline_text",
     "tuples_text",
+    "waiting_words",
 ]
 
 COLUMNS = 56  # of the time axis, and of the longest bar
 NAME_COLUMNS = 12
+LABEL_COLUMNS = 24  # a kind of tuple, and its space
 MOST_LANES = 60
 BARS = {"done": "━", "failed": "╍", "cut short": "╌", "running": "─"}
-HELD = {"done": "┄", "failed": "┄", "cut short": "┄", "running": "┄"}
+HELD = "┄"
 SIGN_LETTERS = {
     "crash": "x",
     "hang": "h",
@@ -53,8 +62,11 @@ def timeline_text(run: Run | Trace, at: float | None = None) -> str:
     >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=0.0)
     >>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
     >>> _ = trace.record("crash", actor="w1", time=4.0)
-    >>> print(timeline_text(trace))
-    w1 has crashed; 1 task done.
+    >>> print(timeline_text(trace, at=2))
+    w1 is busy; 0 tasks done.
+    <BLANKLINE>
+                  0            1            2             3            4 s
+    w1            7───────────────────────────                              busy: 7 · 0 done
     """
     return "\n".join(lane_lines(frame_at(run, at)))
 
@@ -86,7 +98,8 @@ def lane_lines(frame: Frame) -> list[str]:
     if lanes:
         lines += ["", f"{' ' * (NAME_COLUMNS + 2)}{_axis(scale)}"]
     for lane in lanes:
-        lines.append(f"{padded(lane.name, NAME_COLUMNS)}  {_lane(lane, scale)}  {status(lane, frame)}")
+        words = " · ".join(filter(None, [status(lane), silence_words(lane, scale.span)]))
+        lines.append(f"{padded(lane.name, NAME_COLUMNS)}  {_lane(lane, scale)}  {words}")
     if len(frame.lanes) > MOST_LANES:
         lines.append(f"and {len(frame.lanes) - MOST_LANES} more, not drawn")
     return lines + _news(frame, lanes)
@@ -101,33 +114,39 @@ def _axis(scale: Scale) -> str:
 
 def _lane(lane: LaneFrame, scale: Scale) -> str:
     """Draw one lane in letters, one for each column of the axis."""
-    cells = ["·" if lane.state != "" else " "] * COLUMNS
+    cells = [" "] * COLUMNS
+    for begin, end in lane.lived:
+        for column in range(round(scale.place(begin)), round(scale.place(end)) + 1):
+            cells[column] = "·"
     for tick in lane.ticks:
         cells[round(scale.place(tick.time))] = ":"
     for bar in lane.bars:
-        _draw_bar(cells, bar, scale)
+        left, right = _columns(bar, scale)
+        cells[left:right] = (BARS[bar.how] if bar.is_work else HELD) * (right - left)
+    taken = set()
     for sign in lane.signs:
-        letter = SIGN_LETTERS.get(sign.kind)
-        if letter is not None:
-            cells[round(scale.place(sign.time))] = letter
+        if sign.kind in SIGN_LETTERS:
+            column = round(scale.place(sign.time))
+            cells[column] = SIGN_LETTERS[sign.kind]
+            taken.add(column)
+    for bar in lane.bars:
+        left, right = _columns(bar, scale)
+        left += left in taken  # the label gives way to a sign
+        if bar.label.isascii() and len(bar.label) < right - left:
+            cells[left : left + len(bar.label)] = bar.label
     return "".join(cells)
 
 
-def _draw_bar(cells: list[str], bar: Bar, scale: Scale) -> None:
+def _columns(bar: Bar, scale: Scale) -> tuple[int, int]:
     left, right = round(scale.place(bar.begin)), round(scale.place(bar.end))
-    for column in range(left, max(right, left + 1)):
-        cells[column] = (BARS if bar.is_work else HELD)[bar.how]
-    if display_width(bar.label) == len(bar.label) <= right - left - 1:
-        cells[left : left + len(bar.label)] = bar.label
+    return left, max(right, left + 1)
 
 
-def status(lane: LaneFrame, frame: Frame) -> str:
+def status(lane: LaneFrame) -> str:
     """Say in a few words how an actor is and what it has done."""
     words = [lane.state if lane.state != "holds" else "in hand"]
     if lane.state in ("busy", "holds") and lane.doing:
         words[0] += f": {lane.doing}"
-    if lane.suspicion:
-        words.append(lane.suspicion)
     if lane.done or lane.failed:
         words.append(f"{lane.done} done")
     if lane.failed:
@@ -139,6 +158,16 @@ def status(lane: LaneFrame, frame: Frame) -> str:
     return " · ".join(words)
 
 
+def silence_words(lane: LaneFrame, span: float) -> str:
+    """Say how long an actor has been silent, and what a monitor thinks of it; "" if it never beat."""
+    if lane.silence is None:
+        return lane.suspicion
+    silence = f"silent {time_text(lane.silence, span)}"
+    if lane.suspicion:
+        return f"{lane.suspicion}, {silence}"
+    return silence if lane.timeout is None else f"{silence} of {time_text(lane.timeout, span)}"
+
+
 def _news(frame: Frame, lanes: list[LaneFrame]) -> list[str]:
     """List what happened to the actors, in order."""
     span = frame.end - frame.begin
@@ -147,3 +176,123 @@ def _news(frame: Frame, lanes: list[LaneFrame]) -> list[str]:
         f"  {time_text(sign.time, span):>9}  {shortened(name, 24)}: {sign.word}" for _, name, sign in signs
     ]
     return ["", *lines] if lines else []
+
+
+# ---------------------------------------------------------------------------------------------------
+# Load
+
+
+def load_lines(load: LoadFrame) -> list[str]:
+    """Return the load of each worker, line by line."""
+    most = max([one.count for one in load.loads], default=0)
+    lines = [load_summary(load), ""]
+    for one in load.loads[:MOST_LANES]:
+        bar = "█" * round(one.count / most * COLUMNS) if most else ""
+        lines.append(f"{padded(one.name, NAME_COLUMNS)}  {one.count:>6}  {bar:<{COLUMNS}}  {load_words(one)}".rstrip())
+    if len(load.loads) > MOST_LANES:
+        lines.append(f"and {len(load.loads) - MOST_LANES} more, not drawn")
+    return lines
+
+
+def load_summary(load: LoadFrame) -> str:
+    """Say how evenly the work is spread, in one sentence."""
+    if not load.loads:
+        return "Nobody has worked or taken a tuple."
+    if load.fairness is None:
+        return f"{len(load.loads)} workers, 0 {load.unit}."
+    least, most = min(load.loads, key=_count), max(load.loads, key=_count)
+    return (
+        f"{load.total} {load.unit} by {len(load.loads)}: a fair share is {load.fair_share:.4g}; "
+        f"{shortened(most.name, 16)} has {most.count}, {shortened(least.name, 16)} {least.count}; "
+        f"fairness {load.fairness:.2f} of 1."
+    )
+
+
+def _count(load: Load) -> int:
+    return load.count
+
+
+def load_words(load: Load) -> str:
+    """Say how a worker is and how busy it was."""
+    words = [] if load.state in ("", "idle", "waits", "busy", "holds") else [load.state]
+    if load.busy:
+        words.append(f"{load.busy:.0%} busy")
+    if load.failed:
+        words.append(f"{load.failed} failed")
+    return " · ".join(words)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Tuples
+
+
+def counts_lines(frame: Frame) -> list[str]:
+    """Return how many tuples of each kind there were over time, a line of digits for each kind."""
+    scale = Scale(frame.begin, frame.end, 0, COLUMNS - 1)
+    lines = [counts_summary(frame)]
+    if frame.counts:
+        lines += ["", f"{' ' * (LABEL_COLUMNS + 2)}{_axis(scale)}"]
+    for line in frame.counts[:MOST_LANES]:
+        label = padded(count_label(line, frame), LABEL_COLUMNS)
+        lines.append(f"{label}  {_heights(line, scale, frame.time)}  {line.now} now, {line.most} at most")
+    if len(frame.counts) > MOST_LANES:
+        lines.append(f"and {len(frame.counts) - MOST_LANES} more kinds, not drawn")
+    return lines
+
+
+def counts_summary(frame: Frame) -> str:
+    """Say how many tuples of each kind there are, in one sentence."""
+    now = [f"{line.now} × {count_label(line, frame)}" for line in frame.counts if line.now]
+    return f"There are {joined(now, most=6)}." if now else "There are no tuples."
+
+
+def count_label(line: CountLine, frame: Frame) -> str:
+    """Return the kind of tuple, and the space if there are several."""
+    return f"{line.kind} in {line.space}" if len(frame.spaces) > 1 else line.kind
+
+
+def _heights(line: CountLine, scale: Scale, now: float) -> str:
+    """Write the most tuples that there were in each column as one digit; ``+`` is ten or more."""
+    most = [0] * COLUMNS
+    count, column = 0, 0
+    for time, following in [*line.points, (now, line.now)]:
+        end = round(scale.place(time))
+        most[column : end + 1] = [max(old, count) for old in most[column : end + 1]]
+        count, column = following, end
+    shown = round(scale.place(now)) + 1
+    digits = ("·" if height == 0 else str(height) if height < 10 else "+" for height in most[:shown])
+    return "".join(digits).ljust(COLUMNS)
+
+
+def space_lines(space: SpaceFrame) -> list[str]:
+    """Return what is in a space, oldest first, and who waits for what."""
+    lines = [space_summary(space)]
+    if space.not_shown:
+        lines.append(f"  {space.not_shown} older tuples, not shown")
+    for stored in space.tuples:
+        lines.append(f"  {shortened(stored.text, 70)}{'  newest' if stored.order == space.newest else ''}")
+    for claimed in space.claimed:
+        lines.append(f"  {shortened(claimed.stored.text, 60)}  claimed by {shortened(claimed.holder, 24)}")
+    for waiting in space.waiting:
+        lines.append(f"  {waiting_words(waiting)}")
+    return lines
+
+
+def waiting_words(waiting: Waiting) -> str:
+    """Say who waits for what."""
+    pattern = shortened(waiting.pattern, 60)
+    if waiting.operation in ("take", "read", "claim"):
+        return f"{shortened(waiting.actor, 24)} waits to {waiting.operation} {pattern}"
+    return f"{shortened(waiting.actor, 24)} waits for room to write {pattern}"
+
+
+def space_summary(space: SpaceFrame) -> str:
+    """Say what a space holds, in one sentence."""
+    size = len(space.tuples) + space.not_shown
+    parts = [f"{size} {'tuple' if size == 1 else 'tuples'}"]
+    if space.claimed:
+        parts.append(f"{len(space.claimed)} claimed")
+    if space.waiting:
+        names = dict.fromkeys(shortened(waiting.actor, 16) for waiting in space.waiting)
+        parts.append(f"{joined(names)} {'waits' if len(names) == 1 else 'wait'}")
+    return f"{shortened(space.name, 24)}: {', '.join(parts)}{', closed' if space.closed else ''}."

@@ -1,0 +1,22 @@
+"""The same tuple space over a Redis or Valkey server: one program, unchanged, on many machines.
+
+=============  ============================================================================
+`codec`        values as bytes, and what the server needs to know of them to match
+`connection`   one client of the server: requests that survive a lost answer, and the bell
+`errand`       one operation that may have to wait
+`space`        the calls of a tuple space
+`manager`      what ``connect("redis://localhost:6379/0")`` returns
+``scripts/``   what runs in the server: match and take as one step
+=============  ============================================================================
+
+What a network makes impossible, or weaker, against a space in memory:
+
+- A write that is cancelled while it is on its way may or may not be done.
+- The end of a ttl or lease holds at once, but its event and the hand-on of a lapsed claim come when
+  somebody next uses the space, at the latest a second later while any client is connected.
+- Takers with a ``where`` come after those without, in no promised order, and do not count as takers for a
+  full space. A ``where`` reader may miss a tuple that is taken before it looks.
+- A tuple that was handed to a client which died before it heard of it comes back after five seconds.
+- A current trace holds what this client did; `watch` sees what everybody does.
+- Closing the manager ends the connection. The spaces stay, since others use them: see `TupleSpace.close`.
+"""

@@ -1,0 +1,329 @@
+"""Connection: one client of the server.
+
+Requests go in batches, one batch at a time: whatever is asked for while one is on its way travels together
+in the next. A batch has a number, and the server keeps its last answer, so a batch whose answer was lost
+on the wire is sent again and not done again. A second connection waits for the bell.
+
+=======  ==============================================================================
+batch    the requests that travel together, done by the server as one step
+bell     a message from the server: "ask again, it was your turn"
+tick     once a second, from every client: I am alive, and let end whatever is over
+lane     requests that may need memory travel apart from those that give it back,
+         so that a server whose memory is full can still be emptied
+=======  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha1
+from importlib.resources import files
+from itertools import count
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from tutorial_lib.board import SpaceClosed
+from tutorial_lib.unreal_loop import UnrealLoop
+
+try:
+    import msgpack
+    from redis import asyncio as client
+    from redis import exceptions as errors
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        'A space on a server needs two more packages: pip install "tuplespace-tutorial[engine]".'
+    ) from None
+
+__all__ = ["Answer", "Command", "Connection", "ServerUnavailable"]
+
+Command = dict[str, Any]
+Answer = list[Any]
+
+PATIENCE: Final = 30.0  # seconds for an operation without a timeout of its own, while no server answers
+FIRST_CONTACT: Final = 3.0  # seconds until it is clear that there is no server at all
+LEAST_PATIENCE: Final = 1.0  # seconds that an answer may take, also with a shorter timeout
+SOCKET_TIMEOUT: Final = 5.0  # seconds of silence after which a connection counts as dead
+PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each time up to the last
+LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
+TICK: Final = 0.9  # seconds
+LARGEST_BATCH: Final = 200  # requests
+HARMLESS: Final = frozenset({"look", "read_all", "count", "stats", "waiters"})
+"""Commands that may be done twice, so their answers need not be kept."""
+
+SCRIPT: Final = "\n".join(
+    (files(__package__) / "scripts" / name).read_text(encoding="utf-8")
+    for name in ("1_tuples.lua", "2_waiting.lua", "3_writing.lua", "4_commands.lua")
+)
+SCRIPT_HASH: Final = sha1(SCRIPT.encode("utf-8"), usedforsecurity=False).hexdigest()
+
+HOW_TO_GET_A_SERVER: Final = (
+    "Start one: `redis-server` or `valkey-server` (Debian and Ubuntu: sudo apt install redis-server; "
+    "macOS: brew install redis; anywhere: docker run -p 6379:6379 redis). "
+    "Without a server, connect('memory://') runs the same program in one process."
+)
+
+
+class ServerUnavailable(ConnectionError, TimeoutError):
+    """The server did not answer in time. Whether it did what was asked for is not known."""
+
+
+class _Request:
+    """One command on its way, and the future of its answer."""
+
+    def __init__(self, command: Command, future: asyncio.Future[Answer]) -> None:
+        self.command = command
+        self.future = future
+        self.grows = bool(command.get("tuples"))
+
+
+class Connection:
+    """One client of the server at ``url``. Opened by its first request, and ended with `close`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+
+    def __str__(self) -> str:
+        """Return the address, without the password."""
+        parts = urlsplit(self.url)
+        place = parts.hostname or ""
+        return f"{parts.scheme}://{place}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    def _start(self) -> None:
+        """Belong to the running loop. Its tasks live until `close`, or until the loop ends."""
+        loop = asyncio.get_running_loop()
+        if loop is self._loop:
+            return
+        if isinstance(loop, UnrealLoop):
+            raise RuntimeError(
+                f"Under simulate there is no real time, so {self} cannot be waited for. "
+                "Use connect('memory://') there, or run this program with asyncio.run."
+            )
+        if self._loop is not None and not self._loop.is_closed():
+            raise RuntimeError(
+                f"The connection to {self} belongs to another event loop or thread. "
+                "Call connect() inside the async function that uses it."
+            )
+        self._loop = loop
+        self.client_id = uuid4().hex
+        self._answered = False  # whether the server was ever heard
+        self._trouble: Exception | None = None  # why it is not heard now
+        self._offset = 0.0  # from the server's clock to the loop's, in seconds
+        self._queue: deque[_Request] = deque()
+        self._queued = asyncio.Event()
+        self._numbers = count(1)
+        self._waiter_numbers = count(1)
+        self._bells: dict[bytes, asyncio.Event] = {}
+        self._listeners: dict[bytes, Callable[[], object]] = {}  # by space: called when it has events
+        self._errands: set[asyncio.Task[Any]] = set()
+        self._speaker = self._new_client()
+        self._ear = self._new_client()
+        self._tasks = [asyncio.create_task(run()) for run in (self._speak, self._listen, self._tick)]
+
+    def _new_client(self) -> client.Redis:
+        url = self.url.replace("valkey", "redis", 1) if self.url.startswith("valkey") else self.url
+        return client.Redis.from_url(
+            url,
+            single_connection_client=True,
+            socket_timeout=SOCKET_TIMEOUT,
+            socket_connect_timeout=SOCKET_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),  # attempts are made here, where the timeouts are known
+        )
+
+    async def close(self) -> None:
+        """End the connection: nobody waits on it any more. Closing twice does nothing more."""
+        if self._closed or self._loop is None:
+            self._closed = True
+            return
+        with suppress(ServerUnavailable, PermissionError):
+            await self.ask({"name": "bye"}, LEAST_PATIENCE)
+        self._closed = True
+        self.ring_all()
+        for task in (*self._tasks, *self._errands):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._errands, return_exceptions=True)
+        for request in self._queue:
+            request.future.cancel()
+        await self._speaker.aclose()
+        await self._ear.aclose()
+
+    # ------------------------------------------------------------------------------------------------
+    # Requests
+
+    def submit(self, command: Command) -> asyncio.Future[Answer]:
+        """Send a command soon, as often as it needs. Its future gets the answer, unless it is cancelled."""
+        if self._closed:
+            raise SpaceClosed(f"The manager of {self} is closed. Call connect() for a new one.")
+        self._start()
+        assert self._loop is not None
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        self._queue.append(_Request(command, future))
+        self._queued.set()
+        return future
+
+    async def wait_for(self, future: asyncio.Future[Answer], timeout: float | None) -> Answer:
+        """Wait for an answer, for ``timeout`` seconds and at least one. The future stays as it is.
+
+        Raises `ServerUnavailable`.
+        """
+        patience = PATIENCE if timeout is None else max(timeout, LEAST_PATIENCE)
+        if not self._answered:
+            patience = min(patience, FIRST_CONTACT)
+        await asyncio.wait([future], timeout=patience)
+        if future.done():
+            return future.result()
+        why = f" ({self._trouble})" if self._trouble else ""
+        advice = "" if self._answered else f" {HOW_TO_GET_A_SERVER}"
+        raise ServerUnavailable(f"{self} did not answer within {patience:g} s{why}.{advice}")
+
+    async def ask(self, command: Command, timeout: float | None = None) -> Answer:
+        """Send a command and return its answer. Raises `ServerUnavailable`."""
+        future = self.submit(command)
+        try:
+            return await self.wait_for(future, timeout)
+        finally:
+            future.cancel()
+
+    async def _speak(self) -> None:
+        while True:
+            await self._queued.wait()
+            batch = self._next_batch()
+            if batch:
+                await self._exchange(batch)
+
+    def _next_batch(self) -> list[_Request]:
+        """Take the next requests of one lane out of the queue."""
+        waiting = [request for request in self._queue if not request.future.done()]
+        batch = [request for request in waiting if request.grows == waiting[0].grows][:LARGEST_BATCH]
+        self._queue = deque(request for request in waiting if request not in batch)
+        if not self._queue:
+            self._queued.clear()
+        return batch
+
+    async def _exchange(self, batch: list[_Request]) -> None:
+        """Send a batch until it is answered, or nobody waits for it any more."""
+        commands = [request.command for request in batch]
+        number = 0 if all(command["name"] in HARMLESS for command in commands) else next(self._numbers)
+        lane = "grows" if batch[0].grows else "shrinks"
+        packed = msgpack.packb(commands, use_bin_type=False, unicode_errors="surrogatepass")
+        pause, longest = PAUSES
+        while not all(request.future.done() for request in batch):
+            try:
+                answers = await self._evaluate(self.client_id, number, lane, packed)
+            except (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError) as error:
+                self._refuse(batch, PermissionError(f"{self} refuses this user or password: {error}"))
+            except errors.OutOfMemoryError as error:  # nothing of the batch was done: let others go first
+                self._trouble = error
+                asyncio.get_running_loop().call_later(pause, self._send_again, batch)
+                return
+            except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError, OSError) as error:
+                self._trouble = error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, longest)
+            except errors.RedisError as error:
+                self._refuse(batch, RuntimeError(f"{self} cannot run this program: {error}"))
+            else:
+                for request, answer in zip(batch, answers, strict=True):
+                    if not request.future.done():
+                        request.future.set_result(answer)
+
+    async def _evaluate(self, *arguments: Any) -> list[Answer]:
+        sent = asyncio.get_running_loop().time()
+        try:
+            packed = await self._speaker.evalsha(SCRIPT_HASH, 0, *arguments)
+        except errors.NoScriptError:  # a server that was just started
+            packed = await self._speaker.eval(SCRIPT, 0, *arguments)
+        now, answers = msgpack.unpackb(packed, raw=True, strict_map_key=False)
+        self._offset = sent - now / 1e6
+        self._answered, self._trouble = True, None
+        return list(answers)
+
+    def _send_again(self, batch: list[_Request]) -> None:
+        self._queue.extend(batch)
+        self._queued.set()
+
+    def _refuse(self, batch: list[_Request], error: Exception) -> None:
+        for request in batch:
+            if not request.future.done():
+                request.future.set_exception(error)
+
+    def loop_time(self, microseconds: int) -> float:
+        """Return a moment of the server's clock as one of the loop's, in seconds."""
+        return microseconds / 1e6 + self._offset
+
+    # ------------------------------------------------------------------------------------------------
+    # The bell
+
+    @contextmanager
+    def bell(self) -> Iterator[tuple[bytes, asyncio.Event]]:
+        """Give a new waiter's id, and the event that is set whenever it should ask again."""
+        self._start()
+        name = f"{self.client_id}-{next(self._waiter_numbers)}".encode()
+        bell = self._bells[name] = asyncio.Event()
+        try:
+            yield name, bell
+        finally:
+            del self._bells[name]
+
+    def listen(self, space: bytes, call: Callable[[], object] | None) -> None:
+        """Call ``call`` whenever this space may have new events. None ends that."""
+        if call is None:
+            self._listeners.pop(space, None)
+        else:
+            self._listeners[space] = call
+
+    def ring_all(self) -> None:
+        """Let everybody ask again: a bell may have been lost."""
+        for bell in self._bells.values():
+            bell.set()
+        for call in list(self._listeners.values()):
+            call()
+
+    async def _listen(self) -> None:
+        mailbox = f"tuplespace:mail:{self.client_id}"
+        pause, longest = PAUSES
+        while True:
+            try:
+                mail = await self._ear.blpop([mailbox], timeout=LISTEN)
+            except (errors.RedisError, OSError):
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, longest)
+                self.ring_all()
+            else:
+                pause = PAUSES[0]
+                if mail is not None:
+                    self._deliver(mail[1])
+
+    def _deliver(self, message: bytes) -> None:
+        kind, _, name = message.partition(b":")
+        if kind == b"waiter" and name in self._bells:
+            self._bells[name].set()
+        elif kind == b"events" and name in self._listeners:
+            self._listeners[name]()
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                _, was_new = await self.ask({"name": "tick"}, TICK)
+            except (ServerUnavailable, PermissionError, RuntimeError):
+                was_new = True
+            if was_new:  # the server does not know, or no longer knows, who waits here
+                self.ring_all()
+            await asyncio.sleep(TICK)
+
+    # ------------------------------------------------------------------------------------------------
+    # Errands: what must be brought to an end though nobody waits for it
+
+    async def see_to(self, errand: Coroutine[Any, Any, Any]) -> None:
+        """Do an errand in the background, and wait for it, at most a second."""
+        task = asyncio.create_task(errand)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+        await asyncio.wait([task], timeout=LEAST_PATIENCE)

@@ -1,0 +1,91 @@
+"""SVG: the pictures that a notebook shows.
+
+Each function returns a `Picture`: SVG code as text, which a notebook shows drawn, together with the same
+picture in words. ``at`` is the second up to which to draw; without it, the whole run is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tutorial_lib.simulation import Run
+from tutorial_lib.trace import Trace
+from tutorial_lib.views.drawing import Drawing, Picture
+from tutorial_lib.views.frame import Frame, frame_at
+from tutorial_lib.views.lanes import WIDTH, draw_lanes
+from tutorial_lib.views.panels import draw_counts, draw_load, draw_space
+from tutorial_lib.views.text import (
+    counts_lines,
+    counts_summary,
+    lane_lines,
+    load_lines,
+    load_summary,
+    space_lines,
+    space_summary,
+)
+
+__all__ = ["VIEWS", "load_svg", "picture_of", "space_svg", "timeline_svg", "tuples_svg"]
+
+VIEWS = ("lanes", "load", "tuples", "space")
+"""What can be drawn of a frame."""
+
+
+def timeline_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw who did what and when, a lane for each actor.
+
+    Solid bars are work, with the number of the task; outlined ones a tuple in hand. A dashed outline was
+    cut short. A pale track is somebody who is idle, no track somebody who is not there. Raises what
+    `frame_at` raises.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=0.0)
+    >>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
+    >>> timeline_svg(trace)[:4], timeline_svg(trace).text.splitlines()[0]
+    ('<svg', 'w1 is idle; 1 task done.')
+    """
+    return picture_of(frame_at(run, at), ["lanes"], shows_playhead=at is not None)
+
+
+def load_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw how much each worker did, with the fair share as a line. Raises what `frame_at` raises."""
+    return picture_of(frame_at(run, at), ["load"])
+
+
+def tuples_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw how many tuples of each kind there were over time. Raises what `frame_at` raises."""
+    return picture_of(frame_at(run, at), ["tuples"], shows_playhead=at is not None)
+
+
+def space_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw what is in each space, and who waits for what. Raises what `frame_at` raises."""
+    return picture_of(frame_at(run, at), ["space"])
+
+
+def picture_of(frame: Frame, views: Iterable[str], *, shows_playhead: bool = False) -> Picture:
+    """Draw some of `VIEWS` of one frame, one below the other on the same time axis."""
+    drawing = Drawing(WIDTH)
+    titles: list[str] = []
+    summaries: list[str] = []
+    lines: list[str] = []
+    for view in views:
+        if view == "lanes":
+            draw_lanes(drawing, frame, shows_playhead)
+            new = "Worker lanes", frame.summary, lane_lines(frame)
+        elif view == "load":
+            draw_load(drawing, frame.load)
+            new = "Load", load_summary(frame.load), load_lines(frame.load)
+        elif view == "tuples":
+            draw_counts(drawing, frame, shows_playhead)
+            new = "Tuples over time", counts_summary(frame), counts_lines(frame)
+        else:
+            for space in frame.spaces:
+                draw_space(drawing, space)
+            new = (
+                "Spaces",
+                " ".join(map(space_summary, frame.spaces)),
+                [line for space in frame.spaces for line in space_lines(space)],
+            )
+        titles.append(new[0])
+        summaries.append(new[1])
+        lines += ["", *new[2]] if lines else new[2]
+    return Picture(drawing.svg(" and ".join(titles), " ".join(summaries)), "\n".join(lines))
