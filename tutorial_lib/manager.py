@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Final
+
 from tutorial_lib.patterns import shown
 from tutorial_lib.space import SpaceClosed, TupleSpace
 
 __all__ = ["SpaceManager", "connect"]
 
+SERVERS: Final = ("redis://", "rediss://", "valkey://", "valkeys://", "unix://")
+
 
 def connect(url: str = "memory://") -> SpaceManager:
     """Return a manager of named spaces. Not awaited: nothing is opened before the first use.
 
-    ``memory://`` keeps the spaces in this process; each call gives a new, empty manager. Raises
-    `ValueError` for an address of another kind.
+    ``memory://`` keeps the spaces in this process; each call gives a new, empty manager.
+    ``redis://localhost:6379/0``, and likewise ``rediss://`` (encrypted), ``valkey://`` and ``unix://``, keeps
+    them in a server for many programs: see `tutorial_lib.engine`. Raises `ValueError` for an address of
+    another kind, and `ModuleNotFoundError`, saying what to install, if the server's packages are missing.
 
     >>> import asyncio
     >>> async def main():
@@ -25,8 +32,15 @@ def connect(url: str = "memory://") -> SpaceManager:
     """
     if not isinstance(url, str):
         raise TypeError(f"connect() needs an address as text, got {shown(url)}. Write connect('memory://').")
+    if url.startswith(SERVERS):
+        # by name and only when asked for, since the core needs the standard library alone
+        manager: SpaceManager = import_module("tutorial_lib.engine.manager").EngineManager(url)
+        return manager
     if url != "memory://":
-        raise ValueError(f"connect() does not know the address {shown(url)}. Write connect('memory://').")
+        raise ValueError(
+            f"connect() does not know the address {shown(url)}. Write connect('memory://'), or "
+            "connect('redis://localhost:6379/0') for a server."
+        )
     return SpaceManager()
 
 
@@ -57,7 +71,7 @@ class SpaceManager:
                 f"The manager is closed, so it has no space {shown(name)}. Call connect() for a new one."
             )
         if name not in self._spaces:
-            self._spaces[name] = TupleSpace(name, capacity=capacity)
+            self._spaces[name] = self._new_space(name, capacity)
         space = self._spaces[name]
         if space.capacity != capacity:
             raise ValueError(
@@ -65,6 +79,9 @@ class SpaceManager:
                 "Ask for the same capacity, or choose another name."
             )
         return space
+
+    def _new_space(self, name: str, capacity: int | None) -> TupleSpace:
+        return TupleSpace(name, capacity=capacity)
 
     async def close(self) -> None:
         """Close all spaces of this manager. Closing twice does nothing more."""

@@ -39,7 +39,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -374,8 +374,7 @@ class Ledger:
         return len(fields) >= 2 and isinstance(fields[0], str) and fields[0] in words
 
     def _account(self, fields: tuple[Any, ...]) -> _Account:
-        id = fields[1] if isinstance(fields[1], Hashable) else repr(fields[1])
-        return self._accounts.setdefault(id, _Account())
+        return self._accounts.setdefault(_key(fields[1]), _Account())
 
     def _enter_task(self, event: Event) -> None:
         account = self._account(event.fields)
@@ -399,3 +398,12 @@ class Ledger:
         account.is_dead = True
         if previous is not None and previous.kind == "complete":
             account.completions["claims"] -= 1  # the claim was completed with a failure
+
+
+def _key(id: Any) -> Any:
+    """Return ``id``, or its text if it cannot be the key of a dictionary."""
+    try:
+        hash(id)
+    except TypeError:
+        return repr(id)
+    return id

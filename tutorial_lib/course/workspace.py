@@ -19,6 +19,7 @@ from typing import Any, Final
 
 __all__ = [
     "FIRST_LESSON",
+    "RECORD",
     "Preparation",
     "WorkspaceError",
     "material_files",
@@ -33,7 +34,9 @@ FIRST_LESSON: Final = "notebooks/00_start_here.ipynb"
 
 _DISTRIBUTION: Final = "tuplespace-tutorial"
 _SHELVES: Final = ("notebooks", "exercises", "solutions")
-_RECORD: Final = ".tutorial.json"
+RECORD: Final = ".tutorial.json"
+"""The file that marks a working folder; it holds the fingerprints of what was put in."""
+
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 _PACKAGED_MATERIAL: Final = Path(__file__).resolve().parent / "_material"
 
@@ -169,7 +172,7 @@ def _copy_material(root: Path, folder: Path) -> Preparation:
                 done.kept.append(name)
             continue
         record[name] = new
-    _write_whole(folder / _RECORD, json.dumps({"files": record}, indent=1, sort_keys=True).encode())
+    _write_whole(folder / RECORD, json.dumps({"files": record}, indent=1, sort_keys=True).encode())
     return done
 
 
@@ -180,7 +183,7 @@ def _read_record(folder: Path) -> dict[str, str]:
     is the safe mistake to make.
     """
     try:
-        files = json.loads((folder / _RECORD).read_text(encoding="utf-8"))["files"]
+        files = json.loads((folder / RECORD).read_text(encoding="utf-8"))["files"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return {}
     return files if isinstance(files, dict) else {}

@@ -321,9 +321,19 @@ class Connection:
     # ------------------------------------------------------------------------------------------------
     # Errands: what must be brought to an end though nobody waits for it
 
-    async def see_to(self, errand: Coroutine[Any, Any, Any]) -> None:
-        """Do an errand in the background, and wait for it, at most a second."""
+    async def see_to(self, errand: Coroutine[Any, Any, Any], *, waits: bool = True) -> None:
+        """Do an errand in the background, and wait for it, at most a second. Its errors harm nobody."""
+        task = self.start_errand(errand)
+        await asyncio.wait([task], timeout=LEAST_PATIENCE if waits else 0)
+
+    def start_errand(self, errand: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Do an errand in the background."""
         task = asyncio.create_task(errand)
         self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
-        await asyncio.wait([task], timeout=LEAST_PATIENCE)
+        task.add_done_callback(self._forget_errand)
+        return task
+
+    def _forget_errand(self, task: asyncio.Task[Any]) -> None:
+        self._errands.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at, or asyncio would report it

@@ -30,6 +30,7 @@ class Errand:
         self._link = link
         self._command = command
         self._timeout = timeout
+        self._left = timeout
         self._pending: asyncio.Future[Answer] | None = None
 
     async def run(self) -> Answer:
@@ -41,8 +42,9 @@ class Errand:
             try:
                 while True:
                     bell.clear()
-                    left = None if deadline is None else max(deadline - loop.time(), 0.0)
-                    self._command["timeout"] = None if left is None else int(left * MICROSECONDS)
+                    if deadline is not None:
+                        self._left = max(deadline - loop.time(), 0.0)
+                        self._command["timeout"] = int(self._left * MICROSECONDS)
                     answer = await self._attempt()
                     if answer[0] != b"wait":
                         return answer
@@ -51,8 +53,8 @@ class Errand:
                             await bell.wait()
                     except TimeoutError:
                         return await self._give_up()
-            except BaseException:
-                await self._link.see_to(self._undo())
+            except BaseException as error:
+                await self._link.see_to(self._undo(), waits=not isinstance(error, ServerUnavailable))
                 raise
 
     async def _attempt(self) -> Answer:
@@ -60,10 +62,11 @@ class Errand:
 
     async def _ask(self, command: Command) -> Answer:
         self._pending = self._link.submit(command)
-        return await self._link.wait_for(self._pending, self._timeout)
+        return await self._link.wait_for(self._pending, self._left)
 
     async def _give_up(self) -> Answer:
         """The time is over: leave the line. What was handed over by then is taken all the same."""
+        self._left = 0.0
         answer = await self._ask(self._leaving("timeout"))
         return [b"none", *answer[1:]] if answer[0] in (b"left", b"none") else answer
 
@@ -72,11 +75,9 @@ class Errand:
 
     async def _undo(self) -> None:
         """Nobody waits for the answer any more: leave the line, and give back what was handed over."""
-        answer: Answer = [b"wait"] if self._pending is None else await self._pending
-        if answer[0] in (b"wait", b"none") or self._command["name"] == "look":
-            await self._return(answer)
-            answer = await self._link.submit(self._leaving("cancelled"))
-        await self._return(answer)
+        if self._pending is not None:
+            await self._return(await self._pending)
+        await self._return(await self._link.submit(self._leaving("cancelled")))
 
     async def _return(self, answer: Answer) -> None:
         place = {key: self._command[key] for key in ("space", "capacity", "actor")}

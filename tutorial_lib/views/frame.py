@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
-from tutorial_lib.views.history import Bar, Detection, History, Lane, Mark
-from tutorial_lib.views.state import ActorState, Claimed, SpaceState, State, Stored, Waiting
+from tutorial_lib.views.history import Detection, History, Lane, SpaceHistory
+from tutorial_lib.views.state import ActorState, Claimed, Stored, Waiting
+from tutorial_lib.views.thinning import Bar, Mark
 from tutorial_lib.views.words import joined, sentence, shortened
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
     "frame_at",
     "history_of",
     "loads_of",
-    "space_frame",
 ]
 
 ENDED = frozenset(["crashed", "dismissed", "given up"])
@@ -120,8 +120,8 @@ class SpaceFrame:
     tuples: list[Stored]
     not_shown: int
     """How many more tuples there are than ``tuples`` holds."""
-    newest: int | None
-    """The order of the tuple that was written last, if it is still there."""
+    latest: int | None
+    """The order of the tuple that came last, if it is still there."""
     claimed: list[Claimed]
     waiting: list[Waiting]
     closed: bool
@@ -162,15 +162,13 @@ def frame_at(run: Run | Trace | History, time: float | None = None, *, number: i
     history = run if isinstance(run, History) else history_of(run)
     time = history.end if time is None else _checked(time)
     seen = history.events_until(time) if number is None else max(0, min(number, len(history.trace)))
-    state = history.state_after(seen)
+    spaces = [_space_frame(space, seen) for _, space in sorted(history.spaces.items())]
+    waits = {waiting.actor: waiting.pattern for space in spaces for waiting in space.waiting}
     workers = history.workers
-    # All of the whole run, not only so far: a picture must not jump when somebody is heard of for the first time.
+    # Also those who are heard of only later: a picture must not jump when somebody turns up.
     lanes = [
-        _lane_frame(history, lane, lane.name in workers, state, seen, time)
+        _lane_frame(history, lane, lane.name in workers, waits.get(lane.name, ""), seen, time)
         for lane in sorted(history.lanes.values(), key=_order(history))
-    ]
-    spaces = [
-        space_frame(space, history.most_tuples.get(name, 0)) for name, space in sorted(state.spaces.items())
     ]
     return Frame(
         time=time,
@@ -235,11 +233,11 @@ def _number_at_end(name: str) -> int:
 
 
 def _lane_frame(
-    history: History, lane: Lane, is_worker: bool, state: State, number: int, time: float
+    history: History, lane: Lane, is_worker: bool, waits_for: str, number: int, time: float
 ) -> LaneFrame:
-    known = history.lane_after(lane, number, time)
-    actor = state.actors.get(lane.name) or ActorState(lane.name)
-    word, doing = _how_it_is(lane.name, actor, known, state, time)
+    known = history.lane_after(lane.name, number, time)
+    actor = history.actor_after(lane.name, number)
+    word, doing = _how_it_is(actor, known, waits_for, time)
     return LaneFrame(
         name=lane.name,
         state=word,
@@ -265,20 +263,17 @@ def _lane_frame(
     )
 
 
-def _how_it_is(name: str, actor: ActorState, lane: Lane, state: State, time: float) -> tuple[str, str]:
+def _how_it_is(actor: ActorState, lane: Lane, waits_for: str, time: float) -> tuple[str, str]:
     """Return how an actor is, in a word, and what it works on or waits for."""
     if actor.life:
         return actor.life, ""
     if time < actor.hangs_until:
         return "hangs", ""
-    open_bars = [bar for bar in lane.bars if bar.last is None]
-    working = [bar.label for bar in open_bars if bar.is_work]
-    if working:
-        return "busy", joined([label for label in working if label], most=3)
-    if open_bars:
-        return "holds", joined([bar.label for bar in open_bars if bar.label], most=3)
-    waits = [waiting.pattern for space in state.spaces.values() for waiting in space.waiting if waiting.actor == name]
-    return ("waits", joined(waits, most=1)) if waits else ("idle", "")
+    for word, is_work in (("busy", True), ("holds", False)):
+        labels = [bar.label for bar in lane.bars if bar.last is None and bar.is_work == is_work]
+        if labels:
+            return word, joined(filter(None, labels), most=3)
+    return ("waits", waits_for) if waits_for else ("idle", "")
 
 
 def _summary(lanes: list[LaneFrame]) -> str:
@@ -353,22 +348,22 @@ def fairness(counts: list[int]) -> float | None:
 def _count_lines(history: History, number: int) -> list[CountLine]:
     lines = []
     for (space, kind), counts in sorted(history.counts_after(number).items()):
-        most = max(count.count for count in history.counts[space, kind])
+        most = max(count.count for count in history.spaces[space].counts[kind])
         now = counts[-1].count if counts else 0
         lines.append(CountLine(space, kind, now, most, [(count.time, count.count) for count in counts]))
     return lines
 
 
-def space_frame(space: SpaceState, most: int) -> SpaceFrame:
-    """Return what a space holds, the newest tuples if there are too many to show."""
-    orders = sorted(space.stored)
+def _space_frame(space: SpaceHistory, number: int) -> SpaceFrame:
+    shown = space.tuples.after(number, MOST_TUPLES)
+    latest = space.tuples.latest(number)
     return SpaceFrame(
         name=space.name,
-        tuples=[space.stored[order] for order in orders[-MOST_TUPLES:]],
-        not_shown=max(0, len(orders) - MOST_TUPLES),
-        newest=space.newest if space.newest in space.stored else None,
-        claimed=list(space.claimed.values()),
-        waiting=list(space.waiting),
-        closed=space.closed,
-        most=most,
+        tuples=sorted(shown),
+        not_shown=space.tuples.size_after(number) - len(shown),
+        latest=None if latest is None else latest.order,
+        claimed=space.claims.after(number),
+        waiting=space.waiting.after(number),
+        closed=space.closed is not None and space.closed < number,
+        most=space.tuples.most,
     )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from tutorial_lib.views.drawing import Drawing, number
 from tutorial_lib.views.frame import Frame, LaneFrame
-from tutorial_lib.views.history import Bar, Mark
 from tutorial_lib.views.palette import SIGNS
 from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.text import silence_words, status
+from tutorial_lib.views.thinning import Bar, Mark
 from tutorial_lib.views.words import display_width, shortened
 
 __all__ = ["AXIS_LEFT", "AXIS_RIGHT", "MOST_LANES", "WIDTH", "draw_axis", "draw_lanes", "draw_playhead", "not_drawn"]
@@ -193,9 +193,9 @@ class _Lane:
         """Bracket the time from a crash until it was noticed, and write its length into the gap."""
         middle = y + self.bar_height / 2
         for found in self.lane.detections:
-            left, right = self.scale.place(found.crash), self.scale.place(found.noticed)
+            left, right = self.scale.place(found.begin), self.scale.place(found.noticed)
             ends = f"M{number(left)} {number(middle - 4)}v8M{number(right)} {number(middle - 4)}v8"
-            length = self.scale.text(found.noticed - found.crash)
+            length = self.scale.text(found.noticed - found.begin)
             words = f"{length} unnoticed"
             room = display_width(words) * SMALL_LETTER + 8
             if room > right - left:

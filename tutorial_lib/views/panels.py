@@ -120,7 +120,7 @@ def draw_space(drawing: Drawing, space: SpaceFrame) -> None:
     y = drawing.height + 2
     drawing.text(0, y + 17, shortened(space.name, NAME_COLUMNS), "name")
     chips = [
-        (stored.text, "newest" if stored.order == space.newest else "chip", f"written at {stored.since:g} s")
+        (stored.text, "newest" if stored.order == space.latest else "chip", f"written at {stored.since:g} s")
         for stored in space.tuples
     ]
     chips += [(claimed.stored.text, "cut", f"claimed by {claimed.holder}") for claimed in space.claimed]

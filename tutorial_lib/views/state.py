@@ -1,26 +1,29 @@
 """State: what is true after an event.
 
-A state starts empty, is told one event after the other, and knows at any moment which tuples are in which
-space, who waits for what, and what every actor has done. It is small, so that it can be copied and kept.
+A state starts empty and is told one event after the other. At any moment it knows which tuples are in which
+space, who waits for what, and what every actor has done. It holds only what is true now, so it stays small
+however long it runs: the live view needs nothing else.
 """
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
+import heapq
+from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tutorial_lib.trace import Event
 from tutorial_lib.views.words import kind_label, pattern_words, tuple_text
 
-__all__ = ["ActorState", "Claimed", "SpaceState", "State", "Stored", "Waiting", "beat_of"]
+__all__ = ["NOT_SIGNS_OF_LIFE", "ActorState", "Change", "Claimed", "SpaceState", "State", "Stored", "Waiting"]
 
 LEFT_REMEMBERED = 100
 """How many tuples that left a space last are remembered: a taker that is cancelled puts one of them back."""
 
-NOT_SIGNS_OF_LIFE = frozenset(["leave", "lapse", "expire", "release", "crash", "suspect", "clear", "dead"])
-"""Events that are signed with an actor's name, but happen also when it has crashed."""
+NOT_SIGNS_OF_LIFE = frozenset(
+    ["leave", "lapse", "expire", "release", "crash", "dismiss", "give_up", "suspect", "clear", "dead"]
+)
+"""Events that are signed with an actor's name, but do not show that it lives."""
 
 
 class Stored(NamedTuple):
@@ -35,69 +38,31 @@ class Stored(NamedTuple):
 class Claimed(NamedTuple):
     """A tuple in a claim."""
 
-    stored: Stored
+    token: int
     holder: str
+    stored: Stored
 
 
 class Waiting(NamedTuple):
     """Somebody who waits in an operation."""
 
+    number: int  # the order of arrival
     actor: str
     operation: str
     pattern: str
 
 
-@dataclass
-class SpaceState:
-    """What is in one space."""
+class Change(NamedTuple):
+    """A tuple, a claim or a waiter that came to a space or went from it."""
 
-    name: str
-    stored: dict[int, Stored] = field(default_factory=dict)  # by order
-    orders: dict[str, list[int]] = field(default_factory=dict)  # text -> the orders of equal tuples
-    left: dict[str, int] = field(default_factory=dict)  # text -> order, of the tuples that left last
-    claimed: dict[int, Claimed] = field(default_factory=dict)  # by token
-    waiting: list[Waiting] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)  # kind of tuple -> how many
-    newest: int = -1  # order of the tuple that was written last
-    written: int = 0  # how many tuples in all
-    closed: bool = False
-
-    def copy(self) -> SpaceState:
-        """Return a copy that does not change with this one."""
-        twin = copy.copy(self)
-        twin.stored, twin.left = dict(self.stored), dict(self.left)
-        twin.orders = {text: list(orders) for text, orders in self.orders.items()}
-        twin.claimed, twin.waiting, twin.counts = dict(self.claimed), list(self.waiting), dict(self.counts)
-        return twin
-
-    def put(self, item: Stored) -> None:
-        """Put a tuple into the space."""
-        self.stored[item.order] = item
-        self.orders.setdefault(item.text, []).append(item.order)
-        self.counts[item.kind] = self.counts.get(item.kind, 0) + 1
-
-    def remove(self, text: str) -> Stored | None:
-        """Remove the oldest tuple that is written like this. None if it was there before the trace began."""
-        orders = self.orders.get(text)
-        if not orders:
-            return None
-        order = min(orders) if len(orders) > 1 else orders[0]
-        orders.remove(order)
-        if not orders:
-            del self.orders[text]
-        item = self.stored.pop(order)
-        self.counts[item.kind] -= 1
-        self.left[text] = order
-        if len(self.left) > LEFT_REMEMBERED:
-            del self.left[next(iter(self.left))]
-        return item
+    space: str
+    item: Stored | Claimed | Waiting
+    came: bool
 
 
-@dataclass
-class ActorState:
+class ActorState(NamedTuple):
     """What one actor has done so far, and how it is."""
 
-    name: str
     done: int = 0  # pieces of work that were finished
     failed: int = 0
     taken: int = 0  # tuples that it took or claimed
@@ -107,139 +72,181 @@ class ActorState:
     suspicion: str = ""  # "suspected" or "declared dead" by a monitor
 
 
+class SpaceState:
+    """What is in one space."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stored: dict[int, Stored] = {}  # by order
+        self.claimed: dict[int, Claimed] = {}  # by token
+        self.waiting: dict[int, Waiting] = {}  # by number
+        self.latest = -1  # order of the tuple that came last
+        self.closed = False
+        self._orders: dict[str, list[int]] = {}  # text -> the orders of the tuples written so, a heap
+        self._left: dict[str, int] = {}  # text -> order, of the tuples that left last
+
+    def put(self, stored: Stored) -> None:
+        """Put a tuple into the space."""
+        self.stored[stored.order] = stored
+        self.latest = stored.order
+        heapq.heappush(self._orders.setdefault(stored.text, []), stored.order)
+
+    def remove(self, text: str) -> Stored | None:
+        """Remove the oldest tuple that is written like this. None if it was there before the trace began."""
+        orders = self._orders.get(text)
+        if orders is None:
+            return None
+        order = heapq.heappop(orders)
+        if not orders:
+            del self._orders[text]
+        self._left[text] = order
+        if len(self._left) > LEFT_REMEMBERED:
+            del self._left[next(iter(self._left))]
+        return self.stored.pop(order)
+
+    def put_back(self, stored: Stored) -> Stored:
+        """Put a tuple back to its old place, if that is known, and return it as it stands there."""
+        stored = stored._replace(order=self._left.pop(stored.text, stored.order))
+        self.put(stored)
+        return stored
+
+
 class State:
     """What is true after the events so far.
 
     >>> state = State()
-    >>> state.apply(Event(0, 1.0, "main", "write", "tasks", ("task", 7)))
-    >>> [item.text for item in state.spaces["tasks"].stored.values()]
+    >>> changes = state.apply(Event(0, 1.0, "main", "write", "tasks", ("task", 7)))
+    >>> [stored.text for stored in state.spaces["tasks"].stored.values()]
     ["('task', 7)"]
     """
 
     def __init__(self) -> None:
         self.spaces: dict[str, SpaceState] = {}
         self.actors: dict[str, ActorState] = {}
-        self.touched: SpaceState | None = None  # the space whose tuples the last event changed
-        self._orders = count()
+        self._numbers = count()
 
-    def copy(self) -> State:
-        """Return a copy that does not change with this one."""
-        twin = State()
-        twin.spaces = {name: space.copy() for name, space in self.spaces.items()}
-        twin.actors = {name: copy.copy(actor) for name, actor in self.actors.items()}
-        twin._orders = count(next(copy.copy(self._orders)))
-        return twin
-
-    def size(self) -> int:
-        """Return how much there is to copy."""
-        return len(self.actors) + sum(len(space.stored) + len(space.left) for space in self.spaces.values())
-
-    def actor(self, name: str) -> ActorState:
-        """Return what is known of this actor."""
-        if name not in self.actors:
-            self.actors[name] = ActorState(name)
-        return self.actors[name]
+    def apply(self, event: Event) -> list[Change]:
+        """Take note of the next event. Return what came to a space or went from it."""
+        actor = self.actors.get(event.actor)
+        if actor is None:
+            actor = self.actors[event.actor] = ActorState()
+        if actor.life and event.kind not in NOT_SIGNS_OF_LIFE:
+            self.actors[event.actor] = actor._replace(life="")  # somebody has started it again
+        change = _CHANGES.get(event.kind)
+        return [] if change is None else change(self, event)
 
     def space(self, name: str) -> SpaceState:
         """Return what is known of this space."""
-        if name not in self.spaces:
-            self.spaces[name] = SpaceState(name)
-        return self.spaces[name]
-
-    def apply(self, event: Event) -> None:
-        """Take note of the next event."""
-        self.touched = None
-        change = _CHANGES.get(event.kind)
-        if change is not None:
-            change(self, event)
-        actor = self.actor(event.actor)
-        if actor.life and event.kind not in NOT_SIGNS_OF_LIFE and event.kind not in ("dismiss", "give_up"):
-            actor.life = ""  # somebody has started it again
-        member = beat_of(event)
-        if member is not None:
-            self.actor(member).suspicion = ""
+        space = self.spaces.get(name)
+        if space is None:
+            space = self.spaces[name] = SpaceState(name)
+        return space
 
     # ------------------------------------------------------------------------------------------------
     # Tuples
 
-    def _write(self, event: Event) -> None:
-        self.actor(event.actor).written += 1
-        self._put_new(event)
+    def _write(self, event: Event) -> list[Change]:
+        actor = self.actors[event.actor]
+        self.actors[event.actor] = actor._replace(written=actor.written + 1)
+        stored = self._new(event)
+        self.space(event.space).put(stored)
+        return [Change(event.space, stored, True)]
 
-    def _put_new(self, event: Event) -> None:
-        space = self.touched = self.space(event.space)
-        space.newest = next(self._orders)
-        space.written += 1
-        space.put(Stored(space.newest, tuple_text(event.fields), kind_label(event.fields), event.time))
+    def _new(self, event: Event) -> Stored:
+        return Stored(next(self._numbers), tuple_text(event.fields), kind_label(event.fields), event.time)
 
-    def _take(self, event: Event) -> None:
-        self.actor(event.actor).taken += 1
-        self._remove(event)
+    def _replace(self, event: Event) -> list[Change]:
+        old = self.space(event.space).remove(tuple_text(tuple(event.detail.get("old", ()))))
+        gone = [Change(event.space, old, False)] if old is not None else []
+        return gone + self._write(event)
 
-    def _remove(self, event: Event) -> None:
-        self.touched = self.space(event.space)
-        self.touched.remove(tuple_text(event.fields))
+    def _take(self, event: Event) -> list[Change]:
+        actor = self.actors[event.actor]
+        self.actors[event.actor] = actor._replace(taken=actor.taken + 1)
+        return self._remove(event)
 
-    def _replace(self, event: Event) -> None:
-        self.actor(event.actor).written += 1
-        self.space(event.space).remove(tuple_text(tuple(event.detail.get("old", ()))))
-        self._put_new(event)
+    def _remove(self, event: Event) -> list[Change]:
+        stored = self.space(event.space).remove(tuple_text(event.fields))
+        return [Change(event.space, stored, False)] if stored is not None else []
 
-    def _claim(self, event: Event) -> None:
-        self.actor(event.actor).taken += 1
-        space = self.touched = self.space(event.space)
-        item = space.remove(tuple_text(event.fields)) or self._unknown(event)
-        space.claimed[event.detail.get("token", 0)] = Claimed(item, event.actor)
+    def _claim(self, event: Event) -> list[Change]:
+        gone = self._take(event)
+        stored = gone[0].item if gone else None
+        if not isinstance(stored, Stored):
+            stored = self._new(event)  # it was there before the trace began
+        claimed = Claimed(event.detail.get("token", -1), event.actor, stored)
+        self.space(event.space).claimed[claimed.token] = claimed
+        return [*gone, Change(event.space, claimed, True)]
 
-    def _end_claim(self, event: Event) -> None:
-        self.space(event.space).claimed.pop(event.detail.get("token", 0), None)
+    def _end_claim(self, event: Event) -> list[Change]:
+        claimed = self.space(event.space).claimed.pop(event.detail.get("token", -1), None)
+        return [Change(event.space, claimed, False)] if claimed is not None else []
 
-    def _give_back(self, event: Event) -> None:
-        space = self.touched = self.space(event.space)
-        claimed = space.claimed.pop(event.detail["token"], None) if "token" in event.detail else None
-        if claimed is not None:
-            space.put(claimed.stored)
-            return
-        self.actor(event.actor).taken -= 1  # it was cancelled before it had the tuple
-        item = self._unknown(event)
-        space.put(item._replace(order=space.left.pop(item.text, item.order)))
+    def _give_back(self, event: Event) -> list[Change]:
+        gone = self._end_claim(event)
+        claimed = gone[0].item if gone else None
+        if isinstance(claimed, Claimed):
+            stored = claimed.stored
+        else:  # a take that was cancelled before it had the tuple
+            actor = self.actors[event.actor]
+            self.actors[event.actor] = actor._replace(taken=max(0, actor.taken - 1))
+            stored = self._new(event)
+        return [*gone, Change(event.space, self.space(event.space).put_back(stored), True)]
 
-    def _unknown(self, event: Event) -> Stored:
-        """Return a tuple that was in the space before the trace began."""
-        return Stored(next(self._orders), tuple_text(event.fields), kind_label(event.fields), event.time)
+    def _wait(self, event: Event) -> list[Change]:
+        waiting = _waiting(event, next(self._numbers))
+        self.space(event.space).waiting[waiting.number] = waiting
+        return [Change(event.space, waiting, True)]
 
-    def _wait(self, event: Event) -> None:
-        self.space(event.space).waiting.append(_waiting(event))
-
-    def _leave(self, event: Event) -> None:
+    def _leave(self, event: Event) -> list[Change]:
         waiting = self.space(event.space).waiting
-        if (one := _waiting(event)) in waiting:
-            waiting.remove(one)
+        leaver = _waiting(event, 0)[1:]
+        gone = next((one for one in waiting.values() if one[1:] == leaver), None)
+        if gone is None:
+            return []
+        del waiting[gone.number]
+        return [Change(event.space, gone, False)]
 
-    def _shut(self, event: Event) -> None:
+    def _shut(self, event: Event) -> list[Change]:
         self.space(event.space).closed = True
+        return []
 
     # ------------------------------------------------------------------------------------------------
     # Actors
 
-    def _finish(self, event: Event) -> None:
-        self.actor(event.actor).done += 1
+    def _finish(self, event: Event) -> list[Change]:
+        actor = self.actors[event.actor]
+        self.actors[event.actor] = actor._replace(done=actor.done + 1)
+        return []
 
-    def _fail(self, event: Event) -> None:
+    def _fail(self, event: Event) -> list[Change]:
         if event.detail.get("reason") != "cancelled":
-            self.actor(event.actor).failed += 1
+            actor = self.actors[event.actor]
+            self.actors[event.actor] = actor._replace(failed=actor.failed + 1)
+        return []
 
-    def _hang(self, event: Event) -> None:
-        self.actor(event.actor).hangs_until = event.time + event.detail.get("seconds", float("inf"))
+    def _hang(self, event: Event) -> list[Change]:
+        until = event.time + event.detail.get("seconds", float("inf"))
+        self.actors[event.actor] = self.actors[event.actor]._replace(hangs_until=until)
+        return []
 
-    def _end_life(self, event: Event) -> None:
-        self.actor(event.actor).life = _LIFE_WORDS[event.kind]
+    def _end_life(self, event: Event) -> list[Change]:
+        life = {"crash": "crashed", "dismiss": "dismissed", "give_up": "given up"}[event.kind]
+        self.actors[event.actor] = self.actors[event.actor]._replace(life=life)
+        return []
 
-    def _suspect(self, event: Event) -> None:
-        self.actor(event.actor).suspicion = _SUSPICIONS[event.kind]
+    def _suspect(self, event: Event) -> list[Change]:
+        suspicion = {"suspect": "suspected", "dead": "declared dead", "clear": ""}[event.kind]
+        self.actors[event.actor] = self.actors[event.actor]._replace(suspicion=suspicion)
+        return []
 
 
-_CHANGES: dict[str, Any] = {
+def _waiting(event: Event, number: int) -> Waiting:
+    pattern = pattern_words(tuple(event.detail.get("pattern", ())))
+    return Waiting(number, event.actor, event.detail.get("operation", "take"), pattern)
+
+
+_CHANGES: dict[str, Callable[[State, Event], list[Change]]] = {
     "write": State._write,
     "take": State._take,
     "replace": State._replace,
@@ -262,25 +269,3 @@ _CHANGES: dict[str, Any] = {
     "dead": State._suspect,
     "clear": State._suspect,
 }
-_LIFE_WORDS = {"crash": "crashed", "dismiss": "dismissed", "give_up": "given up"}
-_SUSPICIONS = {"suspect": "suspected", "dead": "declared dead", "clear": ""}
-
-
-def _waiting(event: Event) -> Waiting:
-    detail = event.detail
-    return Waiting(
-        event.actor, detail.get("operation", "take"), pattern_words(tuple(detail.get("pattern", ())))
-    )
-
-
-def beat_of(event: Event) -> str | None:
-    """Return whose heartbeat an event is, or None.
-
-    A heartbeat is an event of its own, or a tuple ``("heartbeat", name, ...)`` that somebody writes.
-    """
-    if event.kind == "beat":
-        return event.actor
-    if event.kind in ("write", "replace") and len(event.fields) > 1 and event.fields[0] == "heartbeat":
-        name = event.fields[1]
-        return name if isinstance(name, str) and name else None
-    return None

@@ -270,7 +270,7 @@ def space_lines(space: SpaceFrame) -> list[str]:
     if space.not_shown:
         lines.append(f"  {space.not_shown} older tuples, not shown")
     for stored in space.tuples:
-        lines.append(f"  {shortened(stored.text, 70)}{'  newest' if stored.order == space.newest else ''}")
+        lines.append(f"  {shortened(stored.text, 70)}{'  newest' if stored.order == space.latest else ''}")
     for claimed in space.claimed:
         lines.append(f"  {shortened(claimed.stored.text, 60)}  claimed by {shortened(claimed.holder, 24)}")
     for waiting in space.waiting:

@@ -117,7 +117,7 @@ local function open_claim(space, seq, tuple, lease, holder)
   redis.call('ZADD', key('moments', space), exact(claim.deadline), seq)
   emit(space, 'claim', holder, tuple.payload,
        {attempt = claim.attempt, token = claim.token, deadline = claim.deadline})
-  return {'ok', seq, tuple.payload, claim.attempt, claim.token}
+  return {'ok', seq, tuple.payload, claim.attempt, claim.token, claim.deadline}
 end
 
 -- The answer to whoever gets a tuple that was just removed, or reads one.

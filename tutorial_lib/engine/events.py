@@ -1,0 +1,106 @@
+"""Events of a space on a server: fetched when the bell rings, and offered to those who watch here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from tutorial_lib.engine.codec import decode, decode_pattern
+from tutorial_lib.engine.connection import Connection, ServerUnavailable
+from tutorial_lib.trace import Event
+from tutorial_lib.watching import Watch
+
+if TYPE_CHECKING:
+    from tutorial_lib.engine.space import EngineSpace
+
+__all__ = ["EngineWatch", "EventFeed"]
+
+
+class EventFeed:
+    """The events of one space, for all its watches in this program."""
+
+    def __init__(self, space: EngineSpace, link: Connection) -> None:
+        self._space = space
+        self._link = link
+        self._watches: list[Watch] = []
+        self._last = 0  # the number of the last event seen
+        self._fetching = False
+        self._is_due = False
+
+    async def add(self, watch: Watch) -> None:
+        """Offer ``watch`` every event from now on."""
+        _, last, closed = await self._space._ask("watch")
+        if closed:
+            watch.end()
+            return
+        if not self._watches:
+            self._last = last
+            self._link.listen(self._space._id, self._on_bell)
+        self._watches.append(watch)
+
+    async def remove(self, watch: Watch) -> None:
+        """Offer it nothing any more."""
+        if watch in self._watches:
+            self._watches.remove(watch)
+            if not self._watches:
+                self._link.listen(self._space._id, None)
+                await self._link.see_to(self._space._ask("unwatch"))
+
+    def _on_bell(self) -> None:
+        self._is_due = True
+        if not self._fetching:
+            self._fetching = True
+            self._link.start_errand(self._fetch())
+
+    async def _fetch(self) -> None:
+        try:
+            while self._is_due and self._watches:
+                self._is_due = False
+                _, events = await self._space._ask("events", after=self._last)
+                for packed in events:
+                    self._offer(packed)
+        finally:
+            self._fetching = False
+
+    def _offer(self, packed: bytes) -> None:
+        number, moment, kind, actor, payload, detail = msgpack.unpackb(packed, raw=True, strict_map_key=False)
+        self._last = number
+        event = Event(
+            number,
+            self._link.loop_time(moment),
+            actor.decode("utf-8", "surrogatepass"),
+            kind.decode(),
+            self._space.name,
+            decode(payload) if payload else (),
+            {name.decode(): self._value(name, value) for name, value in dict(detail).items()},
+        )
+        for watch in list(self._watches):
+            watch.offer(event)
+            if event.kind == "shut":
+                watch.end()
+
+    def _value(self, name: bytes, value: Any) -> Any:
+        if name == b"pattern":
+            return decode_pattern(value)
+        if name == b"old":
+            return decode(value)
+        if name == b"reason":
+            return decode(value)[0]
+        if name == b"deadline":
+            return self._link.loop_time(value)
+        return value.decode() if isinstance(value, bytes) else value
+
+
+class EngineWatch(Watch):
+    """As `Watch`. Entered when the server knows of it."""
+
+    async def __aenter__(self) -> Watch:
+        self._over = False
+        await self._space._feed.add(self)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._space._feed.remove(self)
+        self.end()
