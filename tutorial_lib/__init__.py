@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from tutorial_lib.crew import Crew, work
@@ -41,15 +42,46 @@ __all__ = [
     "hang",
     "hire",
     "load_ipython_extension",
+    "load_svg",
+    "load_text",
     "matches",
     "mute",
     "note",
     "simulate",
     "slow",
+    "space_svg",
+    "space_text",
+    "timeline_svg",
+    "timeline_text",
+    "tuples_svg",
+    "tuples_text",
     "unload_ipython_extension",
     "where",
     "work",
 ]
+
+
+_ON_FIRST_USE = {
+    "timeline_text": "views.text",
+    "timeline_svg": "views.svg",
+    "load_text": "views.text",
+    "load_svg": "views.svg",
+    "tuples_text": "views.text",
+    "tuples_svg": "views.svg",
+    "space_text": "views.text",
+    "space_svg": "views.svg",
+}
+"""Where the names stand that the core does without: they need more packages, or take longer to import."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'tutorial_lib' has no attribute {name!r}")
+    return getattr(import_module(f"tutorial_lib.{_ON_FIRST_USE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(ipython: Any) -> None:

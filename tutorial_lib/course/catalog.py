@@ -1,4 +1,4 @@
-"""Catalog: all exercises of the course, in the order of the lessons."""
+"""Catalog: all exercises and questions of the course, in the order of the lessons."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tutorial_lib.course.checking import Exercise
-from tutorial_lib.course.checks import dead_letter, load_balance, matching, priority, progress, rate_limit
+from tutorial_lib.course.checks import (
+    dead_letter,
+    load_balance,
+    matching,
+    priority,
+    progress,
+    rate_limit,
+)
+from tutorial_lib.course.questions import Outcome, Question, lesson_02
 
-__all__ = ["EXERCISES", "HINTS"]
+__all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
 
-EXERCISES: Final[Mapping[str, Exercise]] = {
-    module.EXERCISE.id: module.EXERCISE
-    for module in (matching, load_balance, dead_letter, rate_limit, progress, priority)
-}
+_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority)
+_LESSONS = (lesson_02,)
+
+EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}
 """Every exercise, by its id."""
 
 HINTS: Final[Mapping[str, Sequence[str]]] = {id: exercise.hints for id, exercise in EXERCISES.items()}
 """The hints of every exercise, from a first question to nearly the answer."""
+
+QUESTIONS: Final[Mapping[str, Question]] = {
+    id: question for lesson in _LESSONS for id, question in lesson.QUESTIONS.items()
+}
+"""What ``ask`` can ask, by id."""
+
+PREDICTIONS: Final[Mapping[str, Outcome]] = {
+    id: outcome for lesson in _LESSONS for id, outcome in lesson.PREDICTIONS.items()
+}
+"""What really happens after a ``predict``, by id."""

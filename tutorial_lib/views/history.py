@@ -41,6 +41,12 @@ MOST_SLOTS, FEWEST_SLOTS = 1000, 150
 SLOTS_OF_ALL_LANES = 6000
 
 LIFE_ENDS = frozenset(["crash", "dismiss", "give_up"])
+OWN_DOING = frozenset(
+    ["wait", "write", "take", "read", "replace", "claim", "renew", "complete", "shut"]
+    + ["start", "finish", "fail", "note", "retry"]
+)
+"""What an actor does itself, and what therefore shows that it lives and has turned to something else."""
+
 SIGN_WORDS = {
     "crash": "crash",
     "hang": "hang",
@@ -231,7 +237,7 @@ class History:
         lane = self._lane(event.actor)
         self._note_state(lane, number)
         self._read_life(lane, event)
-        if event.kind not in NOT_SIGNS_OF_LIFE:
+        if event.kind in OWN_DOING and not _is_heartbeat(event):
             lane.silent_since = None
             self._put_down(lane, event.time, number)
         reader = _READERS.get(event.kind)
@@ -297,7 +303,7 @@ class History:
         lane.ticks.append(Mark(event.time, "out", "", number))
         if event.kind == "replace" and kind_label(event.fields).endswith(" running"):
             lane.in_hand = _opened(event, number, is_work=False)  # it has begun a task
-        if len(event.fields) > 1 and event.fields[0] == "heartbeat" and isinstance(event.fields[1], str):
+        if _is_heartbeat(event):
             self._read_beat(self._lane(event.fields[1]), event, number)
 
     def _read_take(self, lane: Lane, event: Event, number: int) -> None:
@@ -320,6 +326,7 @@ class History:
             lane.bars.append(_closed(bar, event.time, number, how))
 
     def _read_beat(self, lane: Lane, event: Event, number: int) -> None:
+        lane.silent_since = None
         if not lane.lived:
             lane.lived.append((-FOR_EVER, FOR_EVER))
         if not lane.beats or lane.beats[-1].time < event.time:  # a beat and its tuple are one
@@ -366,6 +373,12 @@ _READERS: dict[str, Callable[[History, Lane, Event, int], None]] = {
     "dead": History._read_suspicion,
     "shut": History._read_shut,
 }
+
+
+def _is_heartbeat(event: Event) -> bool:
+    """Tell whether the tuple of an event is a heartbeat: ("heartbeat", name, ...)."""
+    fields = event.fields
+    return len(fields) > 1 and fields[0] == "heartbeat" and isinstance(fields[1], str) and fields[1] != ""
 
 
 def _opened(event: Event, number: int, *, is_work: bool) -> Bar:

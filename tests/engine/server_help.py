@@ -1,0 +1,109 @@
+"""A server of our own for the tests: on a free loopback port, in a folder of its own, ended with the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from tutorial_lib import Claim, SpaceManager, TupleSpace, connect
+
+REPEATS = int(os.environ.get("TUTORIAL_REPEATS", "1"))
+PATIENCE = 20.0  # seconds after which a test that hangs fails
+
+
+class Server:
+    """One Redis or Valkey server. ``options`` are lines of its configuration, as arguments."""
+
+    def __init__(self, *options: str) -> None:
+        program = shutil.which("valkey-server") or shutil.which("redis-server")
+        assert program, "These tests need redis-server or valkey-server: sudo apt install redis-server."
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.folder = Path(tempfile.mkdtemp())
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.command = [program, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
+        self.command += ["--save", "", "--loglevel", "warning", *options]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        with self.admin() as admin:
+            for _ in range(500):
+                try:
+                    admin.ping()
+                    return
+                except redis.AuthenticationError:
+                    return
+                except redis.ConnectionError:  # not yet, or it still reads its file
+                    time.sleep(0.01)
+        raise AssertionError("the server did not start")
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        """End the process with a signal, and wait until it is gone."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        self.process.wait()
+
+    def admin(self) -> redis.Redis:
+        """Return a plain client, for what an administrator does."""
+        return redis.Redis(port=self.port)
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.folder)
+
+
+def promised(test: Callable[[SpaceManager], Coroutine[Any, Any, None]]) -> Callable[[str], None]:
+    """Make a plain test of an async one, with a manager of the spaces at the address ``url``."""
+
+    @functools.wraps(test)
+    def run(url: str) -> None:
+        asyncio.run(with_manager(test, url))
+
+    del run.__wrapped__  # type: ignore[attr-defined]  # pytest would ask for a fixture "manager"
+    return run
+
+
+async def with_manager(test: Callable[[SpaceManager], Coroutine[Any, Any, None]], url: str) -> None:
+    async with asyncio.timeout(PATIENCE), connect(url) as manager:
+        await test(manager)
+
+
+async def started(
+    space: TupleSpace, operation: Coroutine[Any, Any, Any], name: str | None = None
+) -> asyncio.Task[Any]:
+    """Start an operation that has to wait, and return its task when the space knows that it waits."""
+    before = len(await space.waiters())
+    task = asyncio.create_task(operation, name=name)
+    while len(await space.waiters()) == before and not task.done():
+        await asyncio.sleep(0.005)
+    return task
+
+
+async def ended(task: asyncio.Task[Any]) -> Any:
+    """Return what a task returned, or the error it ended with (as a value, not raised)."""
+    (outcome,) = await asyncio.gather(task, return_exceptions=True)
+    return outcome
+
+
+async def claimed(space: TupleSpace, *pattern: Any, lease: float = 10) -> Claim:
+    """Return a claim that is held outside any block, as by a worker that never comes back."""
+    return await space.claim(*pattern, lease=lease).__aenter__()
