@@ -514,8 +514,10 @@ def test_mute_lasts_for_its_seconds() -> None:
 
     for_a_while = simulate(main, faults=[mute("w1", at=2, seconds=3)])
     for_ever = simulate(main, faults=[mute("w1", at=2)])
+    twice = simulate(main, faults=[mute("w1", at=2, seconds=3), mute("w1", at=3, seconds=1)])
 
     assert for_a_while.result == [True] * 3 + [False] * 2 + [True] * 5
+    assert twice.result == for_a_while.result
     assert for_ever.result == [True] * 3 + [False] * 7
     assert [event.detail for event in for_a_while.trace.of("mute")] == [{"seconds": 3}]
 

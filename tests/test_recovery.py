@@ -438,7 +438,7 @@ def test_a_ledger_can_be_made_from_a_saved_trace(tmp_path):
 
 
 def workshop(worker_of, *, with_recovery=False):
-    """Six tasks, three workers, w1 crashes in its first task and w2 freezes in its own; two tasks a worker."""
+    """Six tasks and three workers: w1 crashes in its first task, and w2 freezes in its own."""
 
     async def main():
         tasks, results, effects = TupleSpace("tasks"), TupleSpace("results"), TupleSpace("effects")

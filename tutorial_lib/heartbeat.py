@@ -258,8 +258,8 @@ class Monitor:
 
     It looks every ``every`` seconds. A member whose last beat is half the ``timeout`` old is suspect, and
     dead when all of the timeout is over; another ``detector`` in place of the timeout judges in its own way.
-    A suspect or dead member that beats again is cleared. All who ever beat are watched, and those in
-    ``expect`` from the beginning, so that one who never beats is missed too.
+    A suspect or dead member that beats again is cleared. All who ever beat are watched (unless
+    ``only_expected``), and those in ``expect`` from the beginning, so that one who never beats is missed.
 
     A monitor that was itself frozen, so that it looks later than it meant to by more than ``every``, does
     not trust what it sees: it gives everybody time for a fresh beat, as if the last had come just now.
@@ -292,6 +292,7 @@ class Monitor:
         expect: Iterable[str] = (),
         detector: Detector | None = None,
         on_dead: Callable[[str], Awaitable[object]] | None = None,
+        only_expected: bool = False,
         name: str = "monitor",
     ) -> None:
         if (timeout is None) == (detector is None):
@@ -310,6 +311,7 @@ class Monitor:
         self._every = every
         self._expected = list(expect)
         self._on_dead = on_dead
+        self._only_expected = only_expected
         self._name = name
         self._pulses: dict[str, _Pulse] = {}
         self._patient_since = -math.inf  # silence before this moment counts for nothing
@@ -358,13 +360,17 @@ class Monitor:
                 self._patient_since = now
                 due = now
             for _, name, moment in heartbeats:
-                if name not in self._pulses:
-                    self._pulses[name] = _Pulse(min(moment, now))
-                self._pulses[name].hear(moment, now)
+                self._hear(name, moment, now)
             for name in list(self._pulses):
                 await self._judge(name, now)
             due += self._every
             await asyncio.sleep(max(0.0, due - loop.time()))
+
+    def _hear(self, name: str, moment: float, now: float) -> None:
+        if name in self._pulses:
+            self._pulses[name].hear(moment, now)
+        elif not self._only_expected:
+            self._pulses[name] = _Pulse(min(moment, now))
 
     async def _judge(self, name: str, now: float) -> None:
         """Say aloud what is new about a member."""

@@ -28,6 +28,7 @@ __all__ = [
     "end_members",
     "record",
     "report_stragglers",
+    "run",
     "same_loop",
 ]
 
@@ -55,7 +56,7 @@ class Member:
             self.life = current_life()
         self.life.mourners.append(self._end)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.task = asyncio.create_task(_run(name, program), name=name, context=context)
+        self.task = asyncio.create_task(run(name, program), name=name, context=context)
         # In an empty context, since the end of a task belongs to nobody who could crash.
         self.task.add_done_callback(self._on_done, context=Context())
 
@@ -71,7 +72,8 @@ class Member:
                 self._on_over(self)
 
 
-async def _run(name: str, program: Callable[[], Awaitable[object]]) -> None:
+async def run(name: str, program: Callable[[], Awaitable[object]]) -> None:
+    """Await ``program()``. Raises `TypeError`, saying who ``name`` is, if that cannot be awaited."""
     awaitable = program()
     if not inspect.isawaitable(awaitable):
         raise TypeError(

@@ -1,9 +1,9 @@
 """Quiz: guesses before a run, and questions after a lesson.
 
-``predict(id, options)`` asks for a guess, ``guesses()`` at the end of the lesson compares the guesses with what
-happened, and ``ask(id)`` asks a question of the catalog and replies to each option. In a notebook the options
-are clicked; without widgets they are answered by number: ``predict(id, options, 2)``, ``ask(id, 2)``. Nothing here
-ever waits for an answer.
+``predict(id, options)`` asks for a guess, ``guesses()`` at the end of the lesson compares the guesses with
+what happened, and ``ask(id)`` asks a question of the catalog and replies to each option. In a notebook the
+options are clicked; without widgets they are answered by number: ``predict(id, options, 2)``, ``ask(id, 2)``.
+Nothing here ever waits for an answer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _predicted: dict[str, list[str]] = {}
 def predict(id: str, options: Sequence[str], number: int | None = None) -> Choice:
     """Ask for a guess about what the next run will show, and keep it with the learner's progress.
 
-    ``id`` names the prediction, ``options`` are two different texts or more. ``number`` is the option guessed,
-    from 1, where there are no buttons to click. Raises `ValueError` for too few options, for an option that
+    ``id`` names the prediction, ``options`` are two different texts or more. ``number`` is the option
+    guessed, from 1, where there are no buttons to click. Raises `ValueError` for too few options, for an option that
     does not exist, and if what the catalog says will happen is none of the options.
 
     >>> predict("00-tea-or-coffee", ["tea first", "coffee first"])
@@ -47,10 +47,7 @@ def predict(id: str, options: Sequence[str], number: int | None = None) -> Choic
     if number is not None:
         choose(_option(offered, number))
     guess = _kept(id, offered)
-    if guess is None:
-        line = f"Your guess: {_numbered(offered)}. No guess yet."
-    else:
-        line = f"Your guess: {guess}."
+    line = f"Your guess: {guess or _numbered(offered) + '. No guess yet'}."
     return Choice(
         "What will happen? Guess before you run it.", offered, choose=choose, line=line, chosen=guess
     )

@@ -1,9 +1,10 @@
 """Questions: what the lessons ask, one module for each lesson.
 
-``lesson_NN.py`` has two dictionaries. ``QUESTIONS`` maps an id to a `Question` for ``ask(id)``; each option has
-a reply of its own, since each wrong one shows another misunderstanding. ``PREDICTIONS`` maps an id to an
+``lesson_NN.py`` has two dictionaries. ``QUESTIONS`` maps an id to a `Question` for ``ask(id)``; each option
+has a reply of its own, since each wrong one shows another misunderstanding. ``PREDICTIONS`` maps an id to an
 `Outcome` for ``predict(id, options)``: what really happens, and why, told at the end of the lesson by
-``guesses()``. An id begins with the number of its lesson. A new module is entered in `tutorial_lib.course.catalog`.
+``guesses()``. An id begins with the number of its lesson. A new module is entered in
+`tutorial_lib.course.catalog`.
 """
 
 from __future__ import annotations
