@@ -256,6 +256,21 @@ async def test_room_that_a_failing_replace_does_not_use_goes_to_the_next_writer(
 
 
 @simulated
+async def test_room_that_an_insert_does_not_need_goes_to_the_next_writer():
+    """While it waited for room a match came up, so it replaces that and takes no room."""
+    space = TupleSpace(capacity=2)
+    await space.write_many([("full", 1), ("full", 2)])
+    inserter = await started(space.replace(("state", ANY), ("state", 1), insert=True))
+    writer = await started(space.write("next"))
+    assert await space.replace(("full", 1), ("state", 0)) == ("full", 1)
+    assert await space.try_take("full", 2)
+    assert await inserter == ("state", 0)
+    await settle()
+    assert writer.done()
+    assert await space.read_all() == [("state", 1), ("next",)]
+
+
+@simulated
 async def test_a_promised_place_that_is_not_needed_goes_to_the_next_writer():
     """The room was for the first writer, but a taker came for its tuple before it could lie down."""
     space = TupleSpace(capacity=1)

@@ -146,6 +146,22 @@ async def test_a_write_wakes_all_matching_readers_and_the_oldest_matching_taker(
 
 
 @simulated
+async def test_waiting_readers_are_served_in_order():
+    """All of them, and the one that waited longest first, whatever they ask for."""
+    space = TupleSpace()
+    order: list[int] = []
+
+    async def read(number: int, pattern: object) -> None:
+        await space.read("a", pattern)
+        order.append(number)
+
+    readers = [await started(read(number, pattern)) for number, pattern in enumerate([ANY, 1, int, 1, ANY])]
+    await space.write("a", 1)
+    await asyncio.gather(*readers)
+    assert order == [0, 1, 2, 3, 4]
+
+
+@simulated
 async def test_readers_that_came_after_the_taker_are_served_too():
     """The taker takes it away, but every reader that waited has seen it."""
     space = TupleSpace()

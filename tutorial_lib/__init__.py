@@ -7,12 +7,16 @@ from typing import Any
 
 from tutorial_lib.crew import Crew, work
 from tutorial_lib.faults import crash, hang, hire, mute, slow
+from tutorial_lib.flow import RateLimiter
+from tutorial_lib.heartbeat import FixedTimeout, MissedBeats, Monitor, PhiAccrual, beat
 from tutorial_lib.manager import SpaceManager, connect
 from tutorial_lib.master import Master
 from tutorial_lib.patterns import ANY, matches, where
+from tutorial_lib.recovery import Ledger
 from tutorial_lib.resilience import Breaker, BreakerOpen
 from tutorial_lib.simulation import Run, Runaway, Stalled, simulate
 from tutorial_lib.space import Claim, SpaceClosed, SpaceStats, StaleClaim, TupleSpace
+from tutorial_lib.supervisor import Child, Restart, RestartLimitReached, Strategy, SupervisedSystem
 from tutorial_lib.tasks import State, Task
 from tutorial_lib.trace import Event, Trace, actor, current_actor, note
 
@@ -20,10 +24,21 @@ __all__ = [
     "ANY",
     "Breaker",
     "BreakerOpen",
+    "Child",
     "Claim",
     "Crew",
     "Event",
+    "FixedTimeout",
+    "Ledger",
+    "LiveView",
     "Master",
+    "MissedBeats",
+    "Monitor",
+    "PhiAccrual",
+    "Player",
+    "RateLimiter",
+    "Restart",
+    "RestartLimitReached",
     "Run",
     "Runaway",
     "SpaceClosed",
@@ -32,25 +47,38 @@ __all__ = [
     "StaleClaim",
     "Stalled",
     "State",
+    "Strategy",
+    "SupervisedSystem",
     "Task",
     "Trace",
     "TupleSpace",
     "actor",
+    "ask",
+    "beat",
+    "check",
     "connect",
     "crash",
     "current_actor",
+    "guesses",
     "hang",
+    "hint",
     "hire",
+    "load_figure",
     "load_ipython_extension",
     "load_svg",
     "load_text",
     "matches",
     "mute",
     "note",
+    "predict",
+    "progress",
+    "reset",
     "simulate",
     "slow",
+    "solution",
     "space_svg",
     "space_text",
+    "timeline_figure",
     "timeline_svg",
     "timeline_text",
     "tuples_svg",
@@ -70,6 +98,18 @@ _ON_FIRST_USE = {
     "tuples_svg": "views.svg",
     "space_text": "views.text",
     "space_svg": "views.svg",
+    "timeline_figure": "views.figure",
+    "load_figure": "views.figure",
+    "Player": "views.player",
+    "LiveView": "views.live",
+    "check": "course.desk",
+    "hint": "course.desk",
+    "progress": "course.desk",
+    "reset": "course.desk",
+    "solution": "course.desk",
+    "ask": "course.quiz",
+    "guesses": "course.quiz",
+    "predict": "course.quiz",
 }
 """Where the names stand that the core does without: they need more packages, or take longer to import."""
 

@@ -367,10 +367,11 @@ class Monitor:
             await asyncio.sleep(max(0.0, due - loop.time()))
 
     def _hear(self, name: str, moment: float, now: float) -> None:
-        if name in self._pulses:
-            self._pulses[name].hear(moment, now)
-        elif not self._only_expected:
+        if name not in self._pulses:
+            if self._only_expected:
+                return
             self._pulses[name] = _Pulse(min(moment, now))
+        self._pulses[name].hear(moment, now)
 
     async def _judge(self, name: str, now: float) -> None:
         """Say aloud what is new about a member."""

@@ -84,7 +84,7 @@ async def run(name: str, program: Callable[[], Awaitable[object]]) -> None:
 
 
 async def end_members(members: Iterable[Member], within: float = PATIENCE) -> list[Member]:
-    """Cancel ``members`` and wait until they have ended, at most ``within`` seconds.
+    """Cancel ``members`` at once and wait until they have ended, at most ``within`` seconds.
 
     Returns those that have not. A cancellation of the caller does not cut this short: it is raised
     afterwards, so that no member outlives its owner.

@@ -462,17 +462,22 @@ class TupleSpace(Board):
         >>> asyncio.run(main())
         [('task', 1)]
         """
-        wanted = None if kinds is None else frozenset([kinds] if isinstance(kinds, str) else kinds)
-        if wanted is not None and not wanted <= SPACE_KINDS:
-            unknown = ", ".join(sorted(map(repr, wanted - SPACE_KINDS)))
+        if not (kinds is None or isinstance(kinds, Iterable)):
+            raise TypeError(
+                f"watch() needs a list of kinds of events or None, got {shown(kinds)}. Write kinds=['write']."
+            )
+        names = None if kinds is None else [kinds] if isinstance(kinds, str) else list(kinds)
+        unknown = [name for name in names or () if not (isinstance(name, str) and name in SPACE_KINDS)]
+        if unknown:
             raise ValueError(
-                f"watch() knows no events of kind {unknown}. Choose from: {', '.join(sorted(SPACE_KINDS))}."
+                f"watch() knows no events of kind {', '.join(map(shown, unknown))}. "
+                f"Choose from: {', '.join(sorted(SPACE_KINDS))}."
             )
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
             raise TypeError(f"watch() needs a whole number of events or None as limit, got {shown(limit)}.")
         if limit is not None and limit < 1:
             raise ValueError(f"watch() needs a limit of 1 event or more, got {shown(limit)}.")
-        return Watch(self, pattern, wanted, limit)
+        return Watch(self, pattern, None if names is None else frozenset(names), limit)
 
     async def stats(self) -> SpaceStats:
         """Return how many tuples, claims and waiters there are."""

@@ -129,7 +129,7 @@ class Child:
 Word = TypeVar("Word", Restart, Strategy)
 
 
-def _member_of(words: type[Word], what: str, word: object) -> Word:
+def _member_of(words: type[Word], what: str, word: str) -> Word:
     try:
         return words(word)
     except ValueError:
@@ -187,13 +187,15 @@ class SupervisedSystem:
     >>> async def faulty():
     ...     raise OSError("no such printer")
     >>> async def main():
-    ...     async with SupervisedSystem(TupleSpace(), max_restarts=3, within=10) as system:
-    ...         system.add(Child("printer", faulty))
-    ...         await system.join()
-    >>> simulate(main)
-    Traceback (most recent call last):
-    tutorial_lib.supervisor.RestartLimitReached: printer raised OSError('no such printer'), after 3 restarts \
-within 10 s. All children were stopped. Look into the cause; a higher max_restarts only hides it.
+    ...     try:
+    ...         async with SupervisedSystem(TupleSpace(), max_restarts=3, within=10) as system:
+    ...             system.add(Child("printer", faulty))
+    ...             await system.join()
+    ...     except RestartLimitReached as error:
+    ...         print(error)
+    >>> run = simulate(main)
+    printer raised OSError('no such printer') after 3 restarts within 10 s, so all children were stopped. \
+Look into the cause; a higher max_restarts would only hide it.
     """
 
     def __init__(
@@ -212,7 +214,12 @@ within 10 s. All children were stopped. Look into the cause; a higher max_restar
             raise TypeError(f"max_restarts is a whole number, got {max_restarts!r}.")
         if max_restarts < 0:
             raise ValueError(f"max_restarts is 0 or more, got {max_restarts!r}.")
-        for what, seconds in (("within", within), ("every", every), ("timeout", timeout), ("stop_within", stop_within)):
+        for what, seconds in (
+            ("within", within),
+            ("every", every),
+            ("timeout", timeout),
+            ("stop_within", stop_within),
+        ):
             if seconds is None:
                 raise TypeError(f"{what} is a number of seconds, got None.")
             check_duration(what, seconds, zero=False)
@@ -227,12 +234,219 @@ within 10 s. All children were stopped. Look into the cause; a higher max_restar
             space, timeout=timeout, every=every, on_dead=self._on_silence, only_expected=True, name=name
         )
         self._charges: dict[str, _Charge] = {}
-        self._restarts: deque[float] = deque()  # the moments of those that still count
-        self._to_do: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
-        self._left_behind: list[Member] = []  # cancelled, and not ended in time
-        self._all_rest = asyncio.Event()
         self._manager: Member | None = None  # while the system is at work
-        self._block: Block | None = None
+        self._forget_the_past()
+
+    def _forget_the_past(self) -> None:
+        self._restarts: deque[float] = deque()  # the moments of those that still count
+        self._cancelled: list[Member] = []  # some may not have ended
+        self._to_do: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self._all_rest = asyncio.Event()
 
     def __repr__(self) -> str:
         return f"<SupervisedSystem {self._name}, {len(self._charges)} children>"
+
+    # ------------------------------------------------------------------------------------------------
+    # From outside
+
+    async def __aenter__(self) -> SupervisedSystem:
+        if self._manager is not None:
+            raise RuntimeError("This system is at work already. Make another one for a second block.")
+        self._forget_the_past()
+        self._charges = {name: _Charge(charge.child) for name, charge in self._charges.items()}
+        for charge in self._charges.values():
+            self._to_do.put_nowait(partial(self._start, charge))
+        self._note_whether_all_rest()
+        self._block = Block()
+        self._manager = Member(self._name, self._manage, on_over=self._block.mind)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trail: TracebackType | None
+    ) -> None:
+        await self._block.leave(error, self._stop_and_report())
+
+    def add(self, child: Child) -> None:
+        """Add a child. It is started after those before it; at once if the system is at work.
+
+        Raises `ValueError` if there is a child of that name, and `TypeError` for anything but a `Child`.
+        """
+        if not isinstance(child, Child):
+            raise TypeError(f"add() needs a Child, got {child!r}. Write system.add(Child('w1', worker)).")
+        if child.name in self._charges:
+            raise ValueError(f"There is a child called {child.name!r} already. Choose another name.")
+        charge = self._charges[child.name] = _Charge(child)
+        self._note_whether_all_rest()
+        if self._manager is not None:
+            self._to_do.put_nowait(partial(self._start, charge))
+
+    def status(self) -> SystemStatus:
+        """Return how every child is, in the order of starting. Prints itself as a table."""
+        heard = self._monitor.status()
+        rows = []
+        for name, charge in self._charges.items():
+            doubted = charge.state == "running" and heard.get(name, "alive") != "alive"
+            state = heard[name] if doubted else charge.state
+            rows.append(ChildStatus(name, state, charge.restarts, charge.cause))
+        return SystemStatus(rows)
+
+    async def join(self) -> None:
+        """Wait until every child rests: until none runs, and none will be started again."""
+        await self._all_rest.wait()
+
+    async def stop(self) -> list[str]:
+        """End all children, the last one first, and return the names of those that did not stop.
+
+        Returns within ``stop_within`` seconds. Nothing is restarted any more. Stopping twice does nothing
+        more.
+        """
+        if self._manager is not None:
+            manager, self._manager = self._manager, None
+            try:
+                await end_members([manager], self._patience())
+            finally:
+                await self._end_all()
+                self._note_whether_all_rest()
+        return [member.name for member in self._stragglers()]
+
+    # ------------------------------------------------------------------------------------------------
+    # Starting and stopping
+
+    async def _stop_and_report(self) -> None:
+        await self.stop()
+        report_stragglers(self._name, self._stragglers(), self._patience())
+
+    def _stragglers(self) -> list[Member]:
+        return [member for member in self._cancelled if not member.over.done()]
+
+    async def _start(self, charge: _Charge) -> None:
+        child = charge.child
+        if charge.state == "new":
+            record("hire", child.name)
+        charge.state = "running"
+        charge.member = Member(child.name, partial(self._live, child), on_over=self._on_over)
+        self._monitor.expect(child.name)
+        await asyncio.sleep(0)  # let it make its first step before the next one is started
+
+    async def _live(self, child: Child) -> None:
+        """The life of a child, in a task of its own."""
+        async with beat(self._space, child.name, self._every):
+            await run(child.name, child.start)
+
+    async def _end_all(self) -> None:
+        await self._end(list(self._charges.values()))
+        for charge in self._charges.values():
+            if charge.state != "resting":
+                charge.state = "stopped"
+
+    async def _end(self, charges: list[_Charge]) -> None:
+        """End the children that run, the last one first."""
+        cancellation: asyncio.CancelledError | None = None
+        for charge in reversed(charges):
+            if charge.member is not None:
+                self._monitor.forget(charge.child.name)
+                self._cancelled.append(charge.member)
+                try:
+                    await end_members([charge.member], self._patience())
+                except asyncio.CancelledError as error:
+                    cancellation = error  # the others are ended all the same
+                charge.member = None
+        if cancellation is not None:
+            raise cancellation
+
+    def _patience(self) -> float:
+        """Return how long to wait for the end of one child, or of the manager."""
+        return self._stop_within / (len(self._charges) + 1)
+
+    def _note_whether_all_rest(self) -> None:
+        if all(charge.state in ("resting", "stopped") for charge in self._charges.values()):
+            self._all_rest.set()
+        else:
+            self._all_rest.clear()
+
+    # ------------------------------------------------------------------------------------------------
+    # The manager: a task that does one thing after the other
+
+    async def _manage(self) -> None:
+        async with self._monitor:
+            while True:
+                step = await self._to_do.get()
+                await step()
+
+    def _on_over(self, member: Member) -> None:
+        """A child has ended. Of a crash nobody is told: that has to be noticed by its silence."""
+        if member.life.alive:
+            self._to_do.put_nowait(partial(self._treat_end, member))
+
+    async def _on_silence(self, name: str) -> None:
+        member = self._charges[name].member
+        if member is not None:
+            self._to_do.put_nowait(partial(self._treat, member, "fell silent", has_failed=True))
+
+    async def _treat_end(self, member: Member) -> None:
+        if member.error is not None:
+            await self._treat(member, f"raised {member.error!r}", has_failed=True)
+        else:
+            cause = "cancelled itself" if member.task.cancelled() else "returned"
+            await self._treat(member, cause, has_failed=False)
+
+    async def _treat(self, member: Member, cause: str, *, has_failed: bool) -> None:
+        """Do what has to be done about a child that has ended, or has fallen silent."""
+        charge = self._charges[member.name]
+        if charge.member is not member:
+            return  # it was ended on purpose, and perhaps restarted since
+        charge.cause = cause
+        restart = charge.child.restart
+        if restart is Restart.NEVER or (restart is Restart.ON_FAILURE and not has_failed):
+            await self._end([charge])
+            charge.state = "resting"
+            self._note_whether_all_rest()
+            return
+        await self._count_restart(charge, member.error)
+        await self._restart(charge)
+
+    async def _count_restart(self, charge: _Charge, error: BaseException | None) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._restarts and now - self._restarts[0] >= self._within:
+            self._restarts.popleft()
+        if len(self._restarts) < self._max_restarts:
+            self._restarts.append(now)
+            return
+        name = charge.child.name
+        record("give_up", name, by=self._name, cause=charge.cause, restarts=len(self._restarts))
+        await self._end_all()
+        raise RestartLimitReached(
+            f"{name} {charge.cause} after {len(self._restarts)} restarts within {self._within:g} s, so all "
+            "children were stopped. Look into the cause; a higher max_restarts would only hide it."
+        ) from error
+
+    async def _restart(self, failed: _Charge) -> None:
+        """Start a child again, and those that the strategy restarts with it."""
+        affected = self._affected(failed)
+        await self._end(affected)
+        to_start = [charge for charge in affected if charge.child.restart is not Restart.NEVER]
+        for charge in affected:
+            charge.state = "restarting" if charge in to_start else "resting"
+        delay = self._delay()
+        await asyncio.sleep(delay)
+        for charge in to_start:
+            charge.restarts += 1
+            record("restart", charge.child.name, by=self._name, cause=failed.cause, after=delay)
+            await self._start(charge)
+
+    def _affected(self, failed: _Charge) -> list[_Charge]:
+        charges = list(self._charges.values())
+        if self._strategy is Strategy.ONE_FOR_ONE:
+            return [failed]
+        if self._strategy is Strategy.REST_FOR_ONE:
+            charges = charges[charges.index(failed) :]
+        return [charge for charge in charges if charge.member is not None]
+
+    def _delay(self) -> float:
+        """Return how long to wait before a restart, in seconds.
+
+        It doubles with each restart that still counts. Even the sum of all waits stays below half the
+        period, so that a child that always fails at once does reach the limit.
+        """
+        doubled: float = FIRST_DELAY * 2 ** (len(self._restarts) - 1)
+        return min(doubled, self._within / (2 * self._max_restarts))

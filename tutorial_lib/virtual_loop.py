@@ -27,6 +27,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
+from traceback import clear_frames
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 from weakref import WeakKeyDictionary
 
@@ -326,7 +327,10 @@ class VirtualLoop(UnrealLoop):
         for task in [*self._failed, *self._unfinished.values()]:
             if task.done() and task._log_traceback:  # asyncio's mark of an error that nobody has seen
                 error = task.exception()
-                if error is not None and not isinstance(error, Stop):
+                assert error is not None
+                if isinstance(error, Stop):
+                    clear_frames(error.__traceback__)  # now, while what may come of it is kept quiet
+                else:
                     self.errors.append(
                         f"{task.actor} died of {error!r}{_at(place_of_error(error))}; nobody awaited it"
                     )

@@ -27,20 +27,26 @@ class WrongKind(Exception):
 class Answer:
     """The learner's function. Called like the function itself, it gives something to await.
 
-    ``arguments`` and ``options`` are the names of what the check will hand over by position and by name.
-    Raises `WrongKind` for something that cannot be called so.
+    ``form`` is what was asked for, in words, for messages. ``arguments`` and ``options`` are the names of what
+    the check will hand over by position and by name. Raises `WrongKind` for something that cannot be called
+    so.
 
-    >>> Answer(7, "load-balance", ("tasks", "process"))
+    >>> Answer(7, "load-balance", "async function", ("tasks", "process"))
     Traceback (most recent call last):
         ...
     tutorial_lib.course.answers.WrongKind: 7 (int) cannot be called
     """
 
     def __init__(
-        self, function: Any, exercise: str, arguments: tuple[str, ...], options: tuple[str, ...] = ()
+        self,
+        function: Any,
+        exercise: str,
+        form: str,
+        arguments: tuple[str, ...],
+        options: tuple[str, ...] = (),
     ) -> None:
         if not callable(function):
-            raise _not_callable(function, exercise)
+            raise _not_callable(function, exercise, form)
         self.function: Callable[..., Any] = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self._check_parameters(arguments, options)
@@ -81,22 +87,18 @@ class Answer:
         )
 
 
-def _not_callable(given: object, exercise: str) -> WrongKind:
+def _not_callable(given: object, exercise: str, form: str) -> WrongKind:
     if inspect.iscoroutine(given):
         name = given.__name__
         given.close()  # or Python complains later that it was never awaited
         return WrongKind(
             f"{name}(...) was called before it was handed in, so the check got a coroutine",
-            f'hand in the function itself: check("{exercise}", {name}).',
+            f'hand in the {form} itself: check("{exercise}", {name}).',
         )
-    if inspect.isgenerator(given) or inspect.isasyncgen(given) or asyncio.isfuture(given):
-        return WrongKind(
-            f"{described(given)} was handed in",
-            f'hand in the async function itself: check("{exercise}", your_function).',
-        )
+    is_result = inspect.isgenerator(given) or inspect.isasyncgen(given) or asyncio.isfuture(given)
     return WrongKind(
-        f"{described(given)} cannot be called",
-        f'write an async function and hand it in by its name: check("{exercise}", your_function).',
+        f"{described(given)} {'was handed in' if is_result else 'cannot be called'}",
+        f'write the {form} and hand it in by its name, without calling it: check("{exercise}", its_name).',
     )
 
 

@@ -7,18 +7,20 @@ from typing import Final
 
 from tutorial_lib.course.checking import Exercise
 from tutorial_lib.course.checks import (
+    breaker,
     dead_letter,
     load_balance,
     matching,
     priority,
     progress,
     rate_limit,
+    retry,
 )
 from tutorial_lib.course.questions import Outcome, Question, lesson_02
 
 __all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
 
-_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority)
+_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority, retry, breaker)
 _LESSONS = (lesson_02,)
 
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}

@@ -63,6 +63,11 @@ class Exercise:
     off_limits: tuple[type, ...] = ()
     """The classes of the library that this exercise asks to build."""
 
+    @property
+    def form(self) -> str:
+        """What the learner writes: "async function", "function" or "class"."""
+        return {"async": "async function", "def": "function", "class": "class"}[self.signature.split()[0]]
+
 
 class Objection(Exception):
     """What a judge has against an answer: the first promise that broke.
@@ -105,7 +110,7 @@ class Examination:
     def __init__(self, exercise: Exercise, answer: object, seeds: Sequence[int] = SEEDS) -> None:
         self.exercise = exercise
         self.seeds = seeds
-        self.answer = Answer(answer, exercise.id, exercise.arguments, exercise.options)
+        self.answer = Answer(answer, exercise.id, exercise.form, exercise.arguments, exercise.options)
         self.runs = 0
         self.scenario = ""
         self.last_run: Run | None = None
@@ -146,6 +151,8 @@ class Examination:
                     raise  # the stop button, or a mistake of the course itself
                 error, run = raised, raised.run  # type: ignore[attr-defined]
         self.last_run = run
+        if isinstance(error, Runaway):
+            self.forgotten = []  # a coroutine was stopped on its way to its await
         _refuse_the_unattempted(error)
         if invariants is not None:
             invariants(run.trace)
@@ -255,7 +262,7 @@ def _captured(examination: Examination) -> Iterator[None]:
     """Keep what the answer prints off the screen, and note the coroutines that it forgot to await."""
     sink = _Sink()
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(sink), redirect_stderr(sink):
-        warnings.simplefilter("always")
+        warnings.simplefilter("default")  # each one once: an endless loop may forget many
         yield
     found = [
         re.search(r"coroutine '(?:[^']*\.)?(\w+)' was never awaited", str(item.message)) for item in caught

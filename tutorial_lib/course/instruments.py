@@ -21,6 +21,7 @@ __all__ = [
     "note_waiting",
     "now",
     "perform",
+    "raised_by_calls",
     "record",
     "still_running",
     "waiting_text",
@@ -58,6 +59,12 @@ async def perform(task: Any, seconds: float, *, value: Any = None, error: Except
         raise error
     record("finish", task, value=value)
     return value
+
+
+def raised_by_calls(trace: Trace | None) -> list[Exception]:
+    """Return the errors that supplied callables have raised, in order."""
+    failures = trace.of("fail") if trace is not None else []
+    return [event.detail["error"] for event in failures if "error" in event.detail]
 
 
 def whole_number(call: str, value: Any) -> int:

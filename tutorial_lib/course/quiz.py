@@ -25,8 +25,8 @@ def predict(id: str, options: Sequence[str], number: int | None = None) -> Choic
     """Ask for a guess about what the next run will show, and keep it with the learner's progress.
 
     ``id`` names the prediction, ``options`` are two different texts or more. ``number`` is the option
-    guessed, from 1, where there are no buttons to click. Raises `ValueError` for too few options, for an option that
-    does not exist, and if what the catalog says will happen is none of the options.
+    guessed, from 1, where there are no buttons to click. Raises `ValueError` for too few options, for an
+    option that does not exist, and if what the catalog says will happen is none of the options.
 
     >>> predict("00-tea-or-coffee", ["tea first", "coffee first"])
     Your guess: 1) tea first  2) coffee first. No guess yet.
@@ -125,9 +125,7 @@ def _kept(id: str, offered: Sequence[str]) -> str | None:
 
 def _option(offered: Sequence[str], number: int) -> str:
     if type(number) is not int or not 1 <= number <= len(offered):
-        raise ValueError(
-            f"The options are {_numbered(offered)}; give a number from 1 to {len(offered)}, not {number!r}."
-        )
+        raise ValueError(f"The options are {_numbered(offered)}. Give one of these numbers, not {number!r}.")
     return offered[number - 1]
 
 

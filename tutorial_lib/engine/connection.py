@@ -112,6 +112,7 @@ class Connection:
                 "Call connect() inside the async function that uses it."
             )
         self._loop = loop
+        self._is_over = False
         self.client_id = uuid4().hex
         self._answered = False  # whether the server was ever heard
         self._trouble: Exception | None = None  # why it is not heard now
@@ -123,9 +124,24 @@ class Connection:
         self._bells: dict[bytes, asyncio.Event] = {}
         self._listeners: dict[bytes, Callable[[], object]] = {}  # by space: called when it has events
         self._errands: set[asyncio.Task[Any]] = set()
-        self._speaker = self._new_client()
-        self._ear = self._new_client()
-        self._tasks = [asyncio.create_task(run()) for run in (self._speak, self._listen, self._tick)]
+        self._open: set[asyncio.Future[Answer]] = set()
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        """Keep up the connection until this is cancelled: by `close`, or by a loop that ends without it."""
+        self._speaker, self._ear = self._new_client(), self._new_client()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for part in (self._speak, self._listen, self._tick):
+                    group.create_task(part())
+        finally:
+            self._is_over = True
+            for future in list(self._open):
+                future.cancel()
+            for task in self._errands:
+                task.cancel()
+            await self._speaker.aclose()
+            await self._ear.aclose()
 
     def _new_client(self) -> client.Redis:
         url = self.url.replace("valkey", "redis", 1) if self.url.startswith("valkey") else self.url
@@ -139,31 +155,27 @@ class Connection:
 
     async def close(self) -> None:
         """End the connection: nobody waits on it any more. Closing twice does nothing more."""
-        if self._closed or self._loop is None:
+        if self._loop is not None and not self._is_over:
+            with suppress(ServerUnavailable, PermissionError):
+                await self.ask({"name": "bye"}, LEAST_PATIENCE)
             self._closed = True
-            return
-        with suppress(ServerUnavailable, PermissionError):
-            await self.ask({"name": "bye"}, LEAST_PATIENCE)
+            self.ring_all()
+            self._task.cancel()
+            await asyncio.wait([self._task])
         self._closed = True
-        self.ring_all()
-        for task in (*self._tasks, *self._errands):
-            task.cancel()
-        await asyncio.gather(*self._tasks, *self._errands, return_exceptions=True)
-        for request in self._queue:
-            request.future.cancel()
-        await self._speaker.aclose()
-        await self._ear.aclose()
 
     # ------------------------------------------------------------------------------------------------
     # Requests
 
     def submit(self, command: Command) -> asyncio.Future[Answer]:
         """Send a command soon, as often as it needs. Its future gets the answer, unless it is cancelled."""
-        if self._closed:
-            raise SpaceClosed(f"The manager of {self} is closed. Call connect() for a new one.")
         self._start()
+        if self._closed or self._is_over:
+            raise SpaceClosed(f"The connection to {self} is closed. Call connect() for a new one.")
         assert self._loop is not None
         future: asyncio.Future[Answer] = self._loop.create_future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
         self._queue.append(_Request(command, future))
         self._queued.set()
         return future
@@ -192,7 +204,7 @@ class Connection:
             future.cancel()
 
     async def _speak(self) -> None:
-        while True:
+        while not _is_cancelled():
             await self._queued.wait()
             batch = self._next_batch()
             if batch:
@@ -214,7 +226,7 @@ class Connection:
         lane = "grows" if batch[0].grows else "shrinks"
         packed = msgpack.packb(commands, use_bin_type=False, unicode_errors="surrogatepass")
         pause, longest = PAUSES
-        while not all(request.future.done() for request in batch):
+        while not (_is_cancelled() or all(request.future.done() for request in batch)):
             try:
                 answers = await self._evaluate(self.client_id, number, lane, packed)
             except (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError) as error:
@@ -289,7 +301,7 @@ class Connection:
     async def _listen(self) -> None:
         mailbox = f"tuplespace:mail:{self.client_id}"
         pause, longest = PAUSES
-        while True:
+        while not _is_cancelled():
             try:
                 mail = await self._ear.blpop([mailbox], timeout=LISTEN)
             except (errors.RedisError, OSError):
@@ -309,7 +321,7 @@ class Connection:
             self._listeners[name]()
 
     async def _tick(self) -> None:
-        while True:
+        while not _is_cancelled():
             try:
                 _, was_new = await self.ask({"name": "tick"}, TICK)
             except (ServerUnavailable, PermissionError, RuntimeError):
@@ -337,3 +349,9 @@ class Connection:
         self._errands.discard(task)
         if not task.cancelled():
             task.exception()  # looked at, or asyncio would report it
+
+
+def _is_cancelled() -> bool:
+    """Tell whether the running task was cancelled: the client library may have mistaken that for an error."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

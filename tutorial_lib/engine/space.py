@@ -275,7 +275,7 @@ class EngineSpace(TupleSpace):
             claimed=claimed,
             tuples=[self._encoded(new)] if new else [],
             pattern=pattern_payload(new),
-            reason=pattern_payload(tuple(detail.values())),
+            reason=pattern_payload(tuple(detail.values())) if detail else None,
         )
         loop = asyncio.get_running_loop()
         answer: Answer = [b"none"]

@@ -34,12 +34,12 @@ ELSEWHERE = "Names in other scripts are shown by timeline_svg."
 
 
 class Chart(Figure):
-    """A matplotlib figure that a notebook shows by itself. ``text`` is the same picture in words."""
+    """A matplotlib figure that a notebook shows by itself. ``words`` is the same picture in words."""
 
-    text = ""
+    words = ""
 
     def __repr__(self) -> str:
-        return self.text
+        return self.words
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
@@ -47,8 +47,8 @@ class Chart(Figure):
         file = io.BytesIO()
         self.savefig(file, format="png", dpi=DOTS_PER_INCH)
         width, height = (round(100 * inches) for inches in self.get_size_inches())
-        data = {"image/png": base64.b64encode(file.getvalue()).decode("ascii"), "text/plain": self.text}
-        return data, {"image/png": {"width": width, "height": height, "alt": self.text.splitlines()[0]}}
+        data = {"image/png": base64.b64encode(file.getvalue()).decode("ascii"), "text/plain": self.words}
+        return data, {"image/png": {"width": width, "height": height, "alt": self.words.splitlines()[0]}}
 
 
 def timeline_figure(run: Run | Trace, at: float | None = None) -> Chart:
@@ -75,7 +75,7 @@ def timeline_figure(run: Run | Trace, at: float | None = None) -> Chart:
         _draw_lane(axes, frame, lane, row)
     if at is not None:
         axes.axvline(frame.time, color=BLACK, linewidth=1.2)
-    chart.text = "\n".join(lane_lines(frame))
+    chart.words = "\n".join(lane_lines(frame))
     return chart
 
 
@@ -87,24 +87,25 @@ def load_figure(run: Run | Trace, at: float | None = None) -> Chart:
     >>> trace = Trace()
     >>> for name in ("w1", "w1", "w2"):
     ...     _ = trace.record("take", actor=name, space="tasks", fields=("task", 7), time=1.0)
-    >>> print(load_figure(trace).text.splitlines()[0])
+    >>> print(load_figure(trace).words.splitlines()[0])
     3 tuples taken by 2: a fair share is 1.5; w1 has 2, w2 1; fairness 0.90 of 1.
     """
     load = frame_at(run, at).load
     loads = load.loads[:MOST_LANES]
     chart, axes = _new_chart(len(loads), [one.name for one in loads])
-    axes.barh(range(len(loads)), [one.count for one in loads], height=BAR, color=BLUE)
-    axes.set_xlim(0, max([one.count for one in load.loads] + [load.fair_share, 1]) * 1.1)
+    axes.barh(range(len(loads)), [one.amount for one in loads], height=BAR, color=BLUE)
+    axes.set_xlim(0, max([one.amount for one in load.loads] + [load.fair_share, 1]) * 1.1)
     for row, one in enumerate(loads):
-        axes.annotate(str(one.count), (one.count, row), (4, 0), textcoords="offset points", va="center")
+        axes.annotate(str(one.amount), (one.amount, row), (4, 0), textcoords="offset points", va="center")
         _beside(axes, row, load_words(one))
     axes.set_xlabel(load.unit)
     if load.fairness is not None:
         axes.axvline(load.fair_share, color=BLACK, linestyle="--")
         axes.set_title(
-            f"dashed: fair share {load.fair_share:.4g}; fairness {load.fairness:.2f}, where 1 is even", size=10
+            f"dashed: fair share {load.fair_share:.4g}; fairness {load.fairness:.2f}, where 1 is even",
+            size=10,
         )
-    chart.text = "\n".join(load_lines(load))
+    chart.words = "\n".join(load_lines(load))
     return chart
 
 
@@ -113,9 +114,7 @@ def load_figure(run: Run | Trace, at: float | None = None) -> Chart:
 
 
 def _new_chart(rows: int, names: list[str]) -> tuple[Chart, Axes]:
-    chart = Chart(
-        figsize=(INCHES, 1.1 + LANE_INCHES * max(rows, 1)), layout="constrained", facecolor="white"
-    )
+    chart = Chart(figsize=(INCHES, 1.1 + LANE_INCHES * max(rows, 1)), layout="constrained", facecolor="white")
     axes = chart.add_subplot()
     axes.set_yticks(
         range(rows), [_latin(name, f"#{row + 1}") for row, name in enumerate(names)], parse_math=False
@@ -154,7 +153,9 @@ def _draw_lane(axes: Axes, frame: Frame, lane: LaneFrame, row: int) -> None:
         label = _latin(bar.label, "") + ("!" if bar.how == "failed" else "")
         if label and len(label) + 1 < scale.place(bar.end) - scale.place(bar.begin):
             ink = look.text if bar.is_work and look.text != OWN else BLACK
-            axes.text(bar.begin, row, f" {label}", color=ink, va="center", size=9, parse_math=False, clip_on=True)
+            axes.text(
+                bar.begin, row, f" {label}", color=ink, va="center", size=9, parse_math=False, clip_on=True
+            )
     if lane.has_ticks_only:
         times = [tick.time for tick in lane.ticks]
         axes.vlines(times, row - BAR / 3, row + BAR / 3, color=BLACK, linewidth=0.8)

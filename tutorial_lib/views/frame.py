@@ -3,7 +3,7 @@
 All pictures are drawn from a frame, so they cannot disagree. A frame holds numbers, texts and lists only:
 ``frame.as_data()`` can be written as JSON.
 
->>> from tutorial_lib.trace import Trace
+>>> from tutorial_lib.trace import Event, Trace
 >>> trace = Trace()
 >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=1.0)
 >>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from tutorial_lib.simulation import Run
-from tutorial_lib.trace import Trace
+from tutorial_lib.trace import Event, Trace
 from tutorial_lib.views.history import Detection, History, Lane, SpaceHistory
-from tutorial_lib.views.state import ActorState, Claimed, Stored, Waiting
+from tutorial_lib.views.state import ActorState, Claimed, SpaceState, State, Stored, Waiting
 from tutorial_lib.views.thinning import Bar, Mark
 from tutorial_lib.views.words import joined, sentence, shortened
 
@@ -35,6 +35,7 @@ __all__ = [
     "fairness",
     "frame_at",
     "history_of",
+    "live_frame",
     "loads_of",
 ]
 
@@ -81,7 +82,7 @@ class Load(NamedTuple):
     """How much one worker has done."""
 
     name: str
-    count: int
+    amount: int
     failed: int
     busy: float
     """The share of the time so far that it worked; 0 where nobody used ``work``."""
@@ -199,11 +200,10 @@ _last_read: tuple[weakref.ref[Trace], float | None, History] | None = None
 def history_of(run: Run | Trace) -> History:
     """Return the history of a run or trace. The one that was asked for last is kept, and read on."""
     global _last_read
-    trace, end = (run, None) if isinstance(run, Trace) else (getattr(run, "trace", None), None)
+    trace = run if isinstance(run, Trace) else getattr(run, "trace", None)
     if not isinstance(trace, Trace):
         raise TypeError(f"A picture is drawn of a run or a trace, got {run!r}. Write timeline_svg(run).")
-    if isinstance(run, Run):
-        end = run.elapsed
+    end = run.elapsed if isinstance(run, Run) else None
     if _last_read is not None and _last_read[0]() is trace and _last_read[1] == end:
         _last_read[2].catch_up()
         return _last_read[2]
@@ -221,6 +221,10 @@ def _order(history: History) -> Any:
     sorts = list(dict.fromkeys(_without_number(name) for name in history.lanes))
     place = {sort: number for number, sort in enumerate(sorts)}
     return lambda lane: (place[_without_number(lane.name)], _number_at_end(lane.name), lane.name)
+
+
+def _by_number(name: str) -> tuple[str, int]:
+    return _without_number(name), _number_at_end(name)
 
 
 def _without_number(name: str) -> str:
@@ -286,8 +290,13 @@ def _summary(lanes: list[LaneFrame]) -> str:
     parts = [f"{joined(names)} {_VERBS[state][len(names) > 1]}" for state, names in groups.items()]
     done, failed = sum(lane.done for lane in lanes), sum(lane.failed for lane in lanes)
     taken = sum(lane.taken for lane in lanes)
-    score = f"{done} {'task' if done == 1 else 'tasks'} done" if done or failed else f"{taken} taken"
-    return f"{'; '.join(parts)}; {score}{f', {failed} failed' if failed else ''}."
+    if done or failed:
+        parts.append(
+            f"{done} {'task' if done == 1 else 'tasks'} done{f', {failed} failed' if failed else ''}"
+        )
+    elif taken:
+        parts.append(f"{taken} taken")
+    return f"{'; '.join(parts)}."
 
 
 _VERBS = {
@@ -323,13 +332,13 @@ def _load_frame(lanes: list[LaneFrame], have_worked: bool, elapsed: float) -> Lo
 
 def loads_of(unit: str, loads: list[Load]) -> LoadFrame:
     """Sum up the loads of all workers."""
-    counts = [load.count for load in loads]
-    total = sum(counts)
-    return LoadFrame(unit, loads, total, total / len(loads) if loads else 0.0, fairness(counts))
+    amounts = [load.amount for load in loads]
+    total = sum(amounts)
+    return LoadFrame(unit, loads, total, total / len(loads) if loads else 0.0, fairness(amounts))
 
 
-def fairness(counts: list[int]) -> float | None:
-    """Return Jain's index of fairness: 1 if all counts are equal, 1/n if one of n has everything.
+def fairness(amounts: list[int]) -> float | None:
+    """Return Jain's index of fairness: 1 if all amounts are equal, 1/n if one of n has everything.
 
     Source: R. Jain, D.-M. Chiu, W. Hawe, A quantitative measure of fairness and discrimination for
     resource allocation in shared computer systems, DEC research report TR-301, 1984.
@@ -337,8 +346,8 @@ def fairness(counts: list[int]) -> float | None:
     >>> fairness([10, 10, 10, 10]), fairness([40, 0, 0, 0]), fairness([0, 0])
     (1.0, 0.25, None)
     """
-    squares = sum(count * count for count in counts)
-    return sum(counts) ** 2 / (len(counts) * squares) if squares else None
+    squares = sum(amount * amount for amount in amounts)
+    return sum(amounts) ** 2 / (len(amounts) * squares) if squares else None
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -348,9 +357,9 @@ def fairness(counts: list[int]) -> float | None:
 def _count_lines(history: History, number: int) -> list[CountLine]:
     lines = []
     for (space, kind), counts in sorted(history.counts_after(number).items()):
-        most = max(count.count for count in history.spaces[space].counts[kind])
-        now = counts[-1].count if counts else 0
-        lines.append(CountLine(space, kind, now, most, [(count.time, count.count) for count in counts]))
+        most = max(count.height for count in history.spaces[space].counts[kind])
+        now = counts[-1].height if counts else 0
+        lines.append(CountLine(space, kind, now, most, [(count.time, count.height) for count in counts]))
     return lines
 
 
@@ -366,4 +375,45 @@ def _space_frame(space: SpaceHistory, number: int) -> SpaceFrame:
         waiting=space.waiting.after(number),
         closed=space.closed is not None and space.closed < number,
         most=space.tuples.most,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# What is true now, where nothing is kept of the past
+
+
+def live_frame(state: State, latest: Event | None) -> Frame:
+    """Return the frame of a state alone: who has taken how much, and what is in the spaces."""
+    waiting = {one.actor for space in state.spaces.values() for one in space.waiting.values()}
+    takers = {name for name, actor in state.actors.items() if actor.taken or name in waiting}
+    if len(takers) > 1:
+        takers.discard("main")
+    loads = [Load(name, state.actors[name].taken, 0, 0.0, "") for name in sorted(takers, key=_by_number)]
+    time = latest.time if latest is not None else 0.0
+    return Frame(
+        time=time,
+        begin=time,
+        end=time,
+        number=0,
+        events=0,
+        latest=sentence(latest) if latest is not None else "",
+        lanes=[],
+        load=loads_of("tuples taken", loads),
+        counts=[],
+        spaces=[_live_space(space) for _, space in sorted(state.spaces.items())],
+        summary="",
+    )
+
+
+def _live_space(space: SpaceState) -> SpaceFrame:
+    orders = sorted(space.stored)
+    return SpaceFrame(
+        name=space.name,
+        tuples=[space.stored[order] for order in orders[-MOST_TUPLES:]],
+        not_shown=max(0, len(orders) - MOST_TUPLES),
+        latest=space.latest if space.latest in space.stored else None,
+        claimed=list(space.claimed.values()),
+        waiting=list(space.waiting.values()),
+        closed=space.closed,
+        most=len(orders),
     )

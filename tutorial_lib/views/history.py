@@ -42,8 +42,10 @@ SLOTS_OF_ALL_LANES = 6000
 
 LIFE_ENDS = frozenset(["crash", "dismiss", "give_up"])
 OWN_DOING = frozenset(
-    ["wait", "write", "take", "read", "replace", "claim", "renew", "complete", "shut"]
-    + ["start", "finish", "fail", "note", "retry"]
+    (
+        *("wait", "write", "take", "read", "replace", "claim", "renew", "complete", "shut"),
+        *("start", "finish", "fail", "note", "retry"),
+    )
 )
 """What an actor does itself, and what therefore shows that it lives and has turned to something else."""
 
@@ -128,7 +130,7 @@ class SpaceHistory:
 
     def _count(self, kind: str, difference: int, time: float, number: int) -> None:
         line = self.counts.setdefault(kind, [])
-        now = (line[-1].count if line else 0) + difference
+        now = (line[-1].height if line else 0) + difference
         if line and line[-1].number == number:
             line.pop()  # replaced by one of its kind
         line.append(Count(time, now, number))
@@ -210,7 +212,7 @@ class History:
         bars = lane.bars[: bisect_left(lane.bars, number, key=lambda bar: bar.first)]
         return Lane(
             lane.name,
-            bars=[bar if bar.last is not None and bar.last < number else _reopened(bar, time) for bar in bars],
+            bars=[_as_it_was(bar, number, time) for bar in bars],
             signs=_until(lane.signs, number),
             ticks=_until(lane.ticks, number),
             beats=_until(lane.beats, number),
@@ -392,8 +394,10 @@ def _closed(bar: Bar, time: float, number: int, how: str) -> Bar:
     return bar._replace(end=time, how=how, busy=time - bar.begin, last=number)
 
 
-def _reopened(bar: Bar, time: float) -> Bar:
-    """Return a bar as it was before it ended."""
+def _as_it_was(bar: Bar, number: int, time: float) -> Bar:
+    """Return a bar as it was known after ``number`` events, at ``time``."""
+    if bar.last is not None and bar.last < number:
+        return bar
     end = max(bar.begin, time)
     return bar._replace(end=end, how="running", busy=end - bar.begin, last=None)
 

@@ -6,203 +6,237 @@ is the time in which the actor lived, so an idle worker is a pale stretch and a 
 
 from __future__ import annotations
 
-from tutorial_lib.views.drawing import Drawing, number
+from itertools import pairwise
+
+from tutorial_lib.views.drawing import Drawing, number, stroke
 from tutorial_lib.views.frame import Frame, LaneFrame
-from tutorial_lib.views.palette import SIGNS
 from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.text import silence_words, status
-from tutorial_lib.views.thinning import Bar, Mark
+from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import display_width, shortened
 
-__all__ = ["AXIS_LEFT", "AXIS_RIGHT", "MOST_LANES", "WIDTH", "draw_axis", "draw_lanes", "draw_playhead", "not_drawn"]
+__all__ = [
+    "AXIS_LEFT",
+    "AXIS_RIGHT",
+    "NAME_COLUMNS",
+    "STATUS_LEFT",
+    "WIDTH",
+    "draw_axis",
+    "draw_lanes",
+    "draw_playhead",
+    "draw_rest",
+]
 
+# The columns of every picture: names, time axis, a few words.
 WIDTH = 840
-AXIS_LEFT = 104  # names stand to the left of the axis
-AXIS_RIGHT = 640  # and a few words on each lane to the right
+AXIS_LEFT = 104
+AXIS_RIGHT = 640
 STATUS_LEFT = 652
+NAME_COLUMNS = 13  # letters of a name
+STATUS_COLUMNS = 29
+
+PLAYHEAD_HEIGHT = 18  # above the lanes
+AXIS_HEIGHT = 26  # below them
 SIGN_HEIGHT = 15
 BEAT_HEIGHT = 13
-AXIS_HEIGHT = 26
-PLAYHEAD_HEIGHT = 18
 ROOMY = (20, 8)  # height of a bar, gap below a lane
-DENSE = (13, 3)  # the same for more than a dozen lanes
+DENSE = (13, 3)  # the same where there are many lanes
 ROOMY_LANES = 12
 MOST_LANES = 40
-MOST_ROWS = 4  # bars that overlap in one lane
+MOST_ROWS = 4  # bars of one lane that overlap
+
 LETTER = 7.5  # the width of a letter on a bar
 SMALL_LETTER = 6.6
+TITLED = 6.0  # a bar narrower than this is too small to point at
 
 
-def draw_lanes(drawing: Drawing, frame: Frame, shows_playhead: bool) -> None:
+def draw_lanes(drawing: Drawing, frame: Frame, *, shows_playhead: bool) -> None:
     """Draw the lanes of ``frame`` below what is there already."""
     scale = Scale(frame.begin, frame.end, AXIS_LEFT, AXIS_RIGHT)
     lanes = frame.lanes[:MOST_LANES]
-    top = drawing.height + (PLAYHEAD_HEIGHT if shows_playhead else 4)
     bar_height, gap = ROOMY if len(lanes) <= ROOMY_LANES else DENSE
-    bottom = top + sum(lane_height(lane, bar_height) + gap for lane in lanes)
+    top = drawing.height + (PLAYHEAD_HEIGHT if shows_playhead else 4)
+    bottom = top + sum(_height(lane, bar_height) + gap for lane in lanes)
     draw_axis(drawing, scale, top, bottom)
     if shows_playhead:
         draw_playhead(drawing, scale, frame.time, top, bottom)
     y = top
     for lane in lanes:
-        _Lane(drawing, frame, scale, lane, bar_height).draw(y)
-        y += lane_height(lane, bar_height) + gap
+        _LaneDrawing(drawing, frame, lane, scale, bar_height).draw(y)
+        y += _height(lane, bar_height) + gap
     drawing.height = bottom + AXIS_HEIGHT
-    not_drawn(drawing, len(frame.lanes) - len(lanes))
+    draw_rest(drawing, len(frame.lanes) - len(lanes))
 
 
-def not_drawn(drawing: Drawing, rows: int) -> None:
+def draw_axis(drawing: Drawing, scale: Scale, top: float, bottom: float) -> None:
+    """Draw the time axis at ``bottom``, with a thin line up to ``top`` at every number."""
+    ticks = scale.ticks(8)
+    drawing.path("".join(stroke(tick.place, top, tick.place, bottom + 4) for tick in ticks), "grid")
+    for tick in ticks:
+        drawing.text(tick.place, bottom + 18, tick.text, "small middle")
+
+
+def draw_playhead(drawing: Drawing, scale: Scale, time: float, top: float, bottom: float) -> None:
+    """Draw the line at which time stands, with its moment above."""
+    x = scale.place(time)
+    drawing.path(stroke(x, top - 3, x, bottom + 4), "line")
+    drawing.text(x, top - 6, scale.text(time), "bold middle")
+
+
+def draw_rest(drawing: Drawing, rows: int) -> None:
     """Say how many rows had no room."""
     if rows > 0:
         drawing.text(0, drawing.height + 10, f"and {rows} more, not drawn")
         drawing.height += 18
 
 
-def lane_height(lane: LaneFrame, bar_height: float) -> float:
-    """Return the height of one lane without the gap below it."""
-    rows = min(max(lane.rows, 1), MOST_ROWS)
-    return rows * bar_height + SIGN_HEIGHT * lane.has_signs + BEAT_HEIGHT * lane.has_beats
+def _rows(lane: LaneFrame) -> int:
+    return min(max(lane.rows, 1), MOST_ROWS)
 
 
-def draw_axis(drawing: Drawing, scale: Scale, top: float, bottom: float) -> None:
-    """Draw the time axis at ``bottom``, with a thin line up to ``top`` at every number."""
-    ticks = scale.ticks(8)
-    lines = "".join(f"M{number(tick.place)} {number(top)}V{number(bottom + 4)}" for tick in ticks)
-    drawing.path(lines, 'class="grid"')
-    for tick in ticks:
-        drawing.text(tick.place, bottom + 18, tick.text, "small mid")
+def _height(lane: LaneFrame, bar_height: float) -> float:
+    """Return the height of a lane without the gap below it."""
+    return _rows(lane) * bar_height + SIGN_HEIGHT * lane.has_signs + BEAT_HEIGHT * lane.has_beats
 
 
-def draw_playhead(drawing: Drawing, scale: Scale, time: float, top: float, bottom: float) -> None:
-    """Draw the line at which time stands, with its second above."""
-    x = scale.place(time)
-    drawing.path(f"M{number(x)} {number(top - 3)}V{number(bottom + 4)}", 'class="line" stroke-width="1.5"')
-    drawing.text(x, top - 6, scale.text(time), "bold mid")
-
-
-class _Lane:
-    """The drawing of one lane."""
+class _LaneDrawing:
+    """One lane."""
 
     def __init__(
-        self, drawing: Drawing, frame: Frame, scale: Scale, lane: LaneFrame, bar_height: float
+        self, drawing: Drawing, frame: Frame, lane: LaneFrame, scale: Scale, bar_height: float
     ) -> None:
-        self.drawing = drawing
-        self.frame = frame
-        self.scale = scale
-        self.lane = lane
-        self.bar_height = bar_height
+        self._drawing = drawing
+        self._frame = frame
+        self._lane = lane
+        self._place = scale.place
+        self._text = scale.text
+        self._span = scale.span
+        self._bar_height = bar_height
 
-    def draw(self, y: float) -> None:
-        """Draw the lane with its upper edge at ``y``."""
-        lane = self.lane
+    def draw(self, top: float) -> None:
+        """Draw the lane with its upper edge at ``top``."""
+        lane = self._lane
         if lane.has_signs:
-            self._signs(y + SIGN_HEIGHT / 2)
-            y += SIGN_HEIGHT
-        rows = min(max(lane.rows, 1), MOST_ROWS)
-        middle = y + rows * self.bar_height / 2 + 5
-        self.drawing.text(0, middle, shortened(lane.name, 13), "name")
-        self.drawing.text(STATUS_LEFT, middle, shortened(status(lane), 30))
-        self._track(y, rows * self.bar_height)
-        for bar in lane.bars:
-            self._bar(bar, y)
+            self._draw_signs(top + SIGN_HEIGHT / 2)
+            top += SIGN_HEIGHT
+        height = _rows(lane) * self._bar_height
+        base = top + height / 2 + 5
+        self._drawing.text(0, base, shortened(lane.name, NAME_COLUMNS), "name")
+        self._drawing.text(STATUS_LEFT, base, shortened(status(lane), STATUS_COLUMNS))
+        for begin, end in lane.lived:
+            left = self._place(begin)
+            self._drawing.box(left, top + 1, self._place(end) - left, height - 2, "track")
+        self._draw_bars(top)
         if lane.has_ticks_only:
-            self._ticks(y)
-        self._detections(y)
+            self._draw_ticks(top)
+        self._draw_detections(top + self._bar_height / 2)
         if lane.has_beats:
-            self._beats(y + rows * self.bar_height)
+            self._draw_beats(top + height + BEAT_HEIGHT / 2 + 1)
 
-    def _track(self, y: float, height: float) -> None:
-        for begin, end in self.lane.lived:
-            left, right = self.scale.place(begin), self.scale.place(end)
-            self.drawing.box(left, y + 1, right - left, height - 2, "track")
+    # What it did
 
-    def _bar(self, bar: Bar, y: float) -> None:
-        top = y + min(bar.row, MOST_ROWS - 1) * self.bar_height + 1
-        left, right = self.scale.place(bar.begin), self.scale.place(bar.end)
-        width = max(right - left - 1, 1.0)  # a hair of space between neighbours
-        look = ("cut" if bar.how == "cut short" else bar.how) if bar.is_work else "held"
-        length = self.scale.text(bar.busy)
+    def _draw_bars(self, top: float) -> None:
+        narrow: dict[str, str] = {}  # the small bars of each look as one path, or pictures grow too big
+        for bar in self._lane.bars:
+            y = top + min(bar.row, MOST_ROWS - 1) * self._bar_height + 1
+            left = self._place(bar.begin)
+            width = max(self._place(bar.end) - left - 1, 1.0)  # a hair of space between neighbours
+            look = _look(bar)
+            if width < TITLED:
+                across, down = number(width), number(self._bar_height - 2)
+                shape = f"M{number(left)} {number(y)}h{across}v{down}h-{across}z"
+                narrow[look] = narrow.get(look, "") + shape
+            else:
+                self._draw_bar(bar, look, left, y, width)
+        for look, code in narrow.items():
+            self._drawing.path(code, look)
+
+    def _draw_bar(self, bar: Bar, look: str, left: float, y: float, width: float) -> None:
         how = bar.how if bar.is_work else "in hand"
-        self.drawing.box(left, top, width, self.bar_height - 2, look, f"{bar.what}: {how}, {length}")
-        label = f"{bar.label}!" if bar.how == "failed" and bar.is_work else bar.label
+        title = f"{bar.what}: {how}, {self._text(bar.busy)} from {self._text(bar.begin)}"
+        self._drawing.box(left, y, width, self._bar_height - 2, look, title)
+        label = f"{bar.label}!" if look == "failed" else bar.label
         if label and display_width(label) * LETTER + 3 <= width:
-            ink = f"on-{bar.how}" if bar.is_work and bar.how != "cut short" else ""
-            self.drawing.text(left + 3, top + self.bar_height / 2 + 3.5, label, ink)
+            ink = f"on-{look}" if look in ("done", "running", "failed") else ""
+            self._drawing.text(left + 3, y + self._bar_height / 2 + 3.5, label, ink)
 
-    def _ticks(self, y: float) -> None:
-        """Draw takes and reads as low ticks, writes as high ones."""
-        middle, reach = y + self.bar_height / 2, self.bar_height / 2 - 3
-        code = "".join(
-            f"M{number(self.scale.place(tick.time))} {number(middle)}v{number(-reach if tick.kind == 'out' else reach)}"
-            for tick in self.lane.ticks
-        )
-        self.drawing.path(code or "M0 0", 'class="line" stroke-width="1.5"')
+    def _draw_ticks(self, top: float) -> None:
+        """Draw takes and reads downwards from the middle, writes upwards."""
+        middle = top + self._bar_height / 2
+        reach = self._bar_height / 2 - 3
+        code = ""
+        for tick in self._lane.ticks:
+            x = self._place(tick.time)
+            code += stroke(x, middle, x, middle - reach if tick.kind == "out" else middle + reach)
+        self._drawing.path(code, "line")
 
-    def _signs(self, y: float) -> None:
+    # What happened to it
+
+    def _draw_signs(self, y: float) -> None:
         """Draw the signs, each with its word on the side where there is room for it."""
-        places = [self.scale.place(sign.time) for sign in self.lane.signs]
-        now = self.scale.place(self.frame.time)
-        free_from = AXIS_LEFT
-        for sign, x, following in zip(self.lane.signs, places, [*places[1:], WIDTH], strict=False):
-            self._sign(sign, x, y)
+        signs = self._lane.signs
+        places = [self._place(sign.time) for sign in signs]
+        playhead = self._place(self._frame.time)
+        free_from = float(AXIS_LEFT)
+        for following, (sign, x) in enumerate(zip(signs, places, strict=True), start=1):
+            self._drawing.sign(sign.kind, x, y, f"{sign.word}, {self._text(sign.time)}")
             length = display_width(sign.word) * SMALL_LETTER
-            limit = now if x + 9 < now < AXIS_RIGHT else following - 6
-            if x + 9 + length <= min(limit, following - 6):
-                self.drawing.text(x + 9, y + 4, sign.word, "small")
+            free_to = places[following] - 6 if following < len(places) else float(WIDTH)
+            if x + 9 < playhead < AXIS_RIGHT:
+                free_to = min(free_to, playhead)  # no word runs through the playhead
+            if x + 9 + length <= free_to:
+                self._drawing.text(x + 9, y + 4, sign.word, "small")
                 free_from = x + 9 + length
             elif x - 9 - length >= free_from:
-                self.drawing.text(x - 9, y + 4, sign.word, "small end")
+                self._drawing.text(x - 9, y + 4, sign.word, "small end")
                 free_from = x + 9
             else:
                 free_from = x + 9
 
-    def _sign(self, sign: Mark, x: float, y: float) -> None:
-        look = SIGNS[sign.kind]
-        fill = look.colour if look.is_filled else "none"
-        self.drawing.path(
-            look.path,
-            f'transform="translate({number(x)},{number(y)})" fill="{fill}" stroke="{look.colour}" stroke-width="2"',
-            f"{sign.word}, {self.scale.text(sign.time)}",
-        )
-
-    def _beats(self, y: float) -> None:
-        """Draw a tick for each heartbeat, and the fuse: the silence since the last one, against the timeout."""
-        lane, scale = self.lane, self.scale
-        middle = y + BEAT_HEIGHT / 2 + 1
-        code = "".join(f"M{number(scale.place(beat.time))} {number(middle - 4)}v8" for beat in lane.beats)
-        if lane.timeout is not None:
-            for beat, following in zip(lane.beats, lane.beats[1:], strict=False):
-                self._fuse(beat.time, following.time, middle)
-        if lane.silence is not None and lane.state != "dismissed":
-            last = lane.beats[-1].time
-            self._fuse(last, self.frame.time, middle)
-            if lane.timeout is not None:
-                code += f"M{number(scale.place(last + lane.timeout))} {number(middle - 6)}v12"
-            self.drawing.text(STATUS_LEFT, middle + 4, silence_words(lane, scale.span), "small")
-        self.drawing.path(code or "M0 0", 'class="line" stroke-width="1.5"')
-
-    def _fuse(self, begin: float, end: float, middle: float) -> None:
-        """Draw a silence: calm below half of the timeout, then a warning, then an alarm."""
-        share = (end - begin) / self.lane.timeout if self.lane.timeout else 0.0
-        look = "calm" if share < 0.5 else "warning" if share < 1 else "alarm"
-        height = 3 + 2 * ("calm", "warning", "alarm").index(look)  # the worse, the thicker
-        left, right = self.scale.place(begin), self.scale.place(end)
-        self.drawing.box(left, middle - height / 2, right - left, height, look)
-
-    def _detections(self, y: float) -> None:
-        """Bracket the time from a crash until it was noticed, and write its length into the gap."""
-        middle = y + self.bar_height / 2
-        for found in self.lane.detections:
-            left, right = self.scale.place(found.begin), self.scale.place(found.noticed)
-            ends = f"M{number(left)} {number(middle - 4)}v8M{number(right)} {number(middle - 4)}v8"
-            length = self.scale.text(found.noticed - found.begin)
-            words = f"{length} unnoticed"
+    def _draw_detections(self, middle: float) -> None:
+        """Bracket the time from a crash or hang until it was noticed, with its length in the gap."""
+        for found in self._lane.detections:
+            left, right = self._place(found.begin), self._place(found.noticed)
+            words = f"{self._text(found.noticed - found.begin)} unnoticed"
             room = display_width(words) * SMALL_LETTER + 8
             if room > right - left:
-                words, room = "", 0.0
+                room = 0.0
             centre = (left + right) / 2
-            line = f"M{number(left)} {number(middle)}H{number(centre - room / 2)}M{number(centre + room / 2)} {number(middle)}H{number(right)}"
-            self.drawing.path(ends + line, 'class="line"', f"noticed after {length}")
-            if words:
-                self.drawing.text(centre, middle + 4, words, "small mid")
+            ends = stroke(left, middle - 4, left, middle + 4) + stroke(right, middle - 4, right, middle + 4)
+            before = stroke(left, middle, centre - room / 2, middle)
+            after = stroke(centre + room / 2, middle, right, middle)
+            self._drawing.path(ends + before + after, "line", words)
+            if room:
+                self._drawing.text(centre, middle + 4, words, "small middle")
 
+    # Its heartbeats
+
+    def _draw_beats(self, middle: float) -> None:
+        """Draw a tick for each heartbeat, and between them the silence, as a fuse that may burn too long."""
+        lane = self._lane
+        for beat, following in pairwise(lane.beats):
+            self._draw_fuse(beat.time, following.time, middle)
+        if lane.silence is not None:
+            self._draw_fuse(lane.beats[-1].time, self._frame.time, middle)
+        code = ""
+        for beat in lane.beats:
+            x = self._place(beat.time)
+            code += stroke(x, middle - 4, x, middle + 4)
+        if lane.silence is not None and lane.timeout is not None:
+            limit = self._place(lane.beats[-1].time + lane.timeout)
+            code += stroke(limit, middle - 6, limit, middle + 6)
+        self._drawing.path(code, "line")
+        self._drawing.text(STATUS_LEFT, middle + 4, silence_words(lane, self._span), "small")
+
+    def _draw_fuse(self, begin: float, end: float, middle: float) -> None:
+        """Draw a silence: calm below half of the timeout, then a warning, then an alarm, each thicker."""
+        share = (end - begin) / self._lane.timeout if self._lane.timeout else 0.0
+        look, height = ("calm", 3) if share < 0.5 else ("warning", 5) if share < 1 else ("alarm", 7)
+        left = self._place(begin)
+        self._drawing.box(left, middle - height / 2, self._place(end) - left, height, look)
+
+
+def _look(bar: Bar) -> str:
+    if not bar.is_work:
+        return "hand"
+    return "cut" if bar.how == "cut short" else bar.how

@@ -66,7 +66,7 @@ FILLS: Final = {
     "done": Fill(BLUE, WHITE),
     "running": Fill(SKY, BLACK),
     "failed": Fill(VERMILION, BLACK),
-    "cut short": Fill(None, OWN),
+    "cut": Fill(None, OWN),
 }
 """The bars of work, by how it ended."""
 

@@ -5,16 +5,17 @@ They use the same columns as the lanes: names on the left, the time axis in the 
 
 from __future__ import annotations
 
-from tutorial_lib.views.drawing import Drawing, number
+from tutorial_lib.views.drawing import Drawing, number, stroke
 from tutorial_lib.views.frame import CountLine, Frame, Load, LoadFrame, SpaceFrame
 from tutorial_lib.views.lanes import (
     AXIS_LEFT,
     AXIS_RIGHT,
+    NAME_COLUMNS,
     STATUS_LEFT,
     WIDTH,
     draw_axis,
     draw_playhead,
-    not_drawn,
+    draw_rest,
 )
 from tutorial_lib.views.scale import Scale, round_up
 from tutorial_lib.views.text import load_words
@@ -22,7 +23,6 @@ from tutorial_lib.views.words import display_width, shortened
 
 __all__ = ["draw_counts", "draw_load", "draw_space"]
 
-NAME_COLUMNS = 13
 HEADING = 26
 MOST_ROWS = 40
 
@@ -50,31 +50,30 @@ def draw_load(drawing: Drawing, load: LoadFrame) -> None:
     drawing.text(AXIS_LEFT, drawing.height + 16, f"{load.total} {load.unit}{even}")
     top = drawing.height + HEADING
     shown = load.loads[:MOST_ROWS]
-    most = max([one.count for one in load.loads] + [load.fair_share, 1])
+    most = max([one.amount for one in load.loads] + [load.fair_share, 1])
     scale = Scale(0, round_up(most), AXIS_LEFT, AXIS_RIGHT)
     for place, one in enumerate(shown):
         _draw_one_load(drawing, one, load.unit, scale, top + place * LOAD_ROW)
     bottom = top + len(shown) * LOAD_ROW
     if load.total:
         x = scale.place(load.fair_share)
-        dashes = 'class="line" stroke-width="2" stroke-dasharray="5 3"'
-        drawing.path(f"M{number(x)} {number(top - 2)}V{number(bottom + 4)}", dashes)
-        drawing.text(x, bottom + 17, f"fair share {load.fair_share:.4g}", "small mid")
+        drawing.path(stroke(x, top - 2, x, bottom + 4), "share")
+        drawing.text(x, bottom + 17, f"fair share {load.fair_share:.4g}", "small middle")
     drawing.height = bottom + 26
-    not_drawn(drawing, len(load.loads) - len(shown))
+    draw_rest(drawing, len(load.loads) - len(shown))
 
 
 def _draw_one_load(drawing: Drawing, load: Load, unit: str, scale: Scale, y: float) -> None:
     base = y + LOAD_BAR / 2 + 5
-    end = scale.place(load.count)
+    end = scale.place(load.amount)
     drawing.text(0, base, shortened(load.name, NAME_COLUMNS), "name")
     drawing.box(AXIS_LEFT, y, AXIS_RIGHT - AXIS_LEFT, LOAD_BAR, "track")
-    if load.count:
-        drawing.box(AXIS_LEFT, y, end - AXIS_LEFT, LOAD_BAR, "done", f"{load.name}: {load.count} {unit}")
+    if load.amount:
+        drawing.box(AXIS_LEFT, y, end - AXIS_LEFT, LOAD_BAR, "done", f"{load.name}: {load.amount} {unit}")
     if end - AXIS_LEFT > 40:
-        drawing.text(end - 5, base, str(load.count), "on-done end")
+        drawing.text(end - 5, base, str(load.amount), "on-done end")
     else:
-        drawing.text(end + 5, base, str(load.count))
+        drawing.text(end + 5, base, str(load.amount))
     drawing.text(STATUS_LEFT, base, load_words(load))
 
 
@@ -82,7 +81,7 @@ def _draw_one_load(drawing: Drawing, load: Load, unit: str, scale: Scale, y: flo
 # Tuples over time
 
 
-def draw_counts(drawing: Drawing, frame: Frame, shows_playhead: bool) -> None:
+def draw_counts(drawing: Drawing, frame: Frame, *, shows_playhead: bool) -> None:
     """Draw how many tuples of each kind there were, a row for each kind."""
     scale = Scale(frame.begin, frame.end, AXIS_LEFT, AXIS_RIGHT)
     lines = frame.counts[:MOST_COUNTS]
@@ -94,7 +93,7 @@ def draw_counts(drawing: Drawing, frame: Frame, shows_playhead: bool) -> None:
     if shows_playhead:
         draw_playhead(drawing, scale, frame.time, top, bottom)
     drawing.height = bottom + 26
-    not_drawn(drawing, len(frame.counts) - len(lines))
+    draw_rest(drawing, len(frame.counts) - len(lines))
 
 
 def _draw_count(drawing: Drawing, frame: Frame, line: CountLine, scale: Scale, y: float) -> None:
@@ -103,8 +102,8 @@ def _draw_count(drawing: Drawing, frame: Frame, line: CountLine, scale: Scale, y
     for time, count in line.points:
         steps += f"H{number(scale.place(time))}V{number(floor - COUNT_HEIGHT * count / max(line.most, 1))}"
     steps += f"H{number(scale.place(frame.time))}"
-    drawing.path(f"{steps}V{number(floor)}Z", 'class="held" stroke="none" style="stroke:none"')
-    drawing.path(steps, 'class="line" stroke-width="1.5"')
+    drawing.path(f"{steps}V{number(floor)}Z", "area")
+    drawing.path(steps, "line")
     drawing.text(0, y + 16, shortened(line.kind, NAME_COLUMNS), "name")
     if len(frame.spaces) > 1:
         drawing.text(0, y + 31, f"in {shortened(line.space, NAME_COLUMNS)}", "small")
@@ -120,7 +119,7 @@ def draw_space(drawing: Drawing, space: SpaceFrame) -> None:
     y = drawing.height + 2
     drawing.text(0, y + 17, shortened(space.name, NAME_COLUMNS), "name")
     chips = [
-        (stored.text, "newest" if stored.order == space.latest else "chip", f"written at {stored.since:g} s")
+        (stored.text, "latest" if stored.order == space.latest else "chip", f"written at {stored.since:g} s")
         for stored in space.tuples
     ]
     chips += [(claimed.stored.text, "cut", f"claimed by {claimed.holder}") for claimed in space.claimed]
@@ -170,7 +169,7 @@ def _draw_chips(drawing: Drawing, chips: list[Chip], y: float) -> None:
 
 def _draw_waiting(drawing: Drawing, space: SpaceFrame, y: float) -> float:
     """Draw who waits for what in one row, and return where the row ends."""
-    x = float(AXIS_LEFT)
+    x: float = AXIS_LEFT
     drawing.text(0, y + 17, "waiting", "small")
     if not space.waiting:
         drawing.text(x, y + 17, "nobody", "small")

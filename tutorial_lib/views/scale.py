@@ -2,7 +2,7 @@
 
 >>> scale = Scale(0.0, 12.0, left=100, right=700)
 >>> scale.place(6.0), [(tick.place, tick.text) for tick in scale.ticks(5)][:2]
-(400.0, [(100.0, '0'), (250.0, '3')])
+(400.0, [(100.0, '0'), (350.0, '5')])
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def time_text(time: float, span: float) -> str:
     ('2.5 s', '400 µs', '1.5 h', '1.23 s')
     """
     unit, size = _unit(span)
-    decimals = max(0, 3 - math.floor(math.log10(max(span / size, 1e-9)) + 1))
+    decimals = max(0, math.ceil(3 - math.log10(max(span / size, 1e-9))))
     text = f"{time / size:.{decimals}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return f"{'0' if text == '-0' else text} {unit}"

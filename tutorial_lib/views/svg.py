@@ -40,7 +40,7 @@ def timeline_svg(run: Run | Trace, at: float | None = None) -> Picture:
     >>> trace = Trace()
     >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=0.0)
     >>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
-    >>> timeline_svg(trace)[:4], timeline_svg(trace).text.splitlines()[0]
+    >>> timeline_svg(trace)[:4], timeline_svg(trace).words.splitlines()[0]
     ('<svg', 'w1 is idle; 1 task done.')
     """
     return picture_of(frame_at(run, at), ["lanes"], shows_playhead=at is not None)
@@ -69,13 +69,13 @@ def picture_of(frame: Frame, views: Iterable[str], *, shows_playhead: bool = Fal
     lines: list[str] = []
     for view in views:
         if view == "lanes":
-            draw_lanes(drawing, frame, shows_playhead)
+            draw_lanes(drawing, frame, shows_playhead=shows_playhead)
             new = "Worker lanes", frame.summary, lane_lines(frame)
         elif view == "load":
             draw_load(drawing, frame.load)
             new = "Load", load_summary(frame.load), load_lines(frame.load)
         elif view == "tuples":
-            draw_counts(drawing, frame, shows_playhead)
+            draw_counts(drawing, frame, shows_playhead=shows_playhead)
             new = "Tuples over time", counts_summary(frame), counts_lines(frame)
         else:
             for space in frame.spaces:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
 from tutorial_lib.views.frame import CountLine, Frame, LaneFrame, Load, LoadFrame, SpaceFrame, frame_at
-from tutorial_lib.views.history import Bar
 from tutorial_lib.views.scale import Scale, time_text
 from tutorial_lib.views.state import Waiting
+from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import joined, padded, shortened
 
 __all__ = [
@@ -63,10 +63,10 @@ def timeline_text(run: Run | Trace, at: float | None = None) -> str:
     >>> _ = trace.record("finish", actor="w1", fields=("task", 7), time=3.0)
     >>> _ = trace.record("crash", actor="w1", time=4.0)
     >>> print(timeline_text(trace, at=2))
-    w1 is busy; 0 tasks done.
+    w1 is busy.
     <BLANKLINE>
-                  0            1            2             3            4 s
-    w1            7───────────────────────────                              busy: 7 · 0 done
+                  0             1             2            3             4 s
+    w1            7───────────────────────────·                             busy: 7
     """
     return "\n".join(lane_lines(frame_at(run, at)))
 
@@ -184,11 +184,13 @@ def _news(frame: Frame, lanes: list[LaneFrame]) -> list[str]:
 
 def load_lines(load: LoadFrame) -> list[str]:
     """Return the load of each worker, line by line."""
-    most = max([one.count for one in load.loads], default=0)
+    most = max([one.amount for one in load.loads], default=0)
     lines = [load_summary(load), ""]
     for one in load.loads[:MOST_LANES]:
-        bar = "█" * round(one.count / most * COLUMNS) if most else ""
-        lines.append(f"{padded(one.name, NAME_COLUMNS)}  {one.count:>6}  {bar:<{COLUMNS}}  {load_words(one)}".rstrip())
+        bar = "█" * round(one.amount / most * COLUMNS) if most else ""
+        lines.append(
+            f"{padded(one.name, NAME_COLUMNS)}  {one.amount:>6}  {bar:<{COLUMNS}}  {load_words(one)}".rstrip()
+        )
     if len(load.loads) > MOST_LANES:
         lines.append(f"and {len(load.loads) - MOST_LANES} more, not drawn")
     return lines
@@ -200,16 +202,16 @@ def load_summary(load: LoadFrame) -> str:
         return "Nobody has worked or taken a tuple."
     if load.fairness is None:
         return f"{len(load.loads)} workers, 0 {load.unit}."
-    least, most = min(load.loads, key=_count), max(load.loads, key=_count)
+    least, most = min(load.loads, key=_amount), max(load.loads, key=_amount)
     return (
         f"{load.total} {load.unit} by {len(load.loads)}: a fair share is {load.fair_share:.4g}; "
-        f"{shortened(most.name, 16)} has {most.count}, {shortened(least.name, 16)} {least.count}; "
+        f"{shortened(most.name, 16)} has {most.amount}, {shortened(least.name, 16)} {least.amount}; "
         f"fairness {load.fairness:.2f} of 1."
     )
 
 
-def _count(load: Load) -> int:
-    return load.count
+def _amount(load: Load) -> int:
+    return load.amount
 
 
 def load_words(load: Load) -> str:

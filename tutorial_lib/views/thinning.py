@@ -21,7 +21,7 @@ class Bar(NamedTuple):
     how: str  # "done", "failed", "cut short", or "running" while it has not ended
     is_work: bool  # False: it is only known that the actor had the tuple in hand
     busy: float  # seconds; less than end - begin where several bars are drawn as one
-    count: int  # how many bars are drawn as one
+    pieces: int  # how many bars are drawn as one
     first: int  # number of the event that began it
     last: int | None  # number of the event that ended it
     row: int = 0  # bars of one actor that overlap stand in rows of their own
@@ -40,7 +40,7 @@ class Count(NamedTuple):
     """How many tuples of one kind there were from ``time`` on."""
 
     time: float
-    count: int
+    height: int
     number: int  # of the event that changed it
 
 
@@ -60,7 +60,7 @@ def joined_bars(bars: list[Bar], slot: float) -> list[Bar]:
     """Draw neighbours as one bar that are too short to be told apart.
 
     >>> short = [Bar(i, i + 0.9, "", "", "done", True, 0.9, 1, i, i) for i in range(3)]
-    >>> [(bar.begin, bar.end, bar.count) for bar in joined_bars(short, slot=10)]
+    >>> [(bar.begin, bar.end, bar.pieces) for bar in joined_bars(short, slot=10)]
     [(0, 2.9, 3)]
     """
     latest: dict[int, Bar] = {}  # the last bar in each row
@@ -71,9 +71,9 @@ def joined_bars(bars: list[Bar], slot: float) -> list[Bar]:
             bar = before._replace(
                 end=bar.end,
                 label="",
-                what=f"{before.count + bar.count} tasks",
+                what=f"{before.pieces + bar.pieces} pieces of work",
                 busy=before.busy + bar.busy,
-                count=before.count + bar.count,
+                pieces=before.pieces + bar.pieces,
                 last=bar.last,
             )
         elif before is not None:
@@ -83,7 +83,7 @@ def joined_bars(bars: list[Bar], slot: float) -> list[Bar]:
 
 
 def _look_like_one(before: Bar, bar: Bar, slot: float) -> bool:
-    were_short = before.count > 1 or before.end - before.begin < 2 * slot
+    were_short = before.pieces > 1 or before.end - before.begin < 2 * slot
     is_short = bar.last is not None and bar.end - bar.begin < 2 * slot
     return were_short and is_short and before.how == bar.how and bar.begin - before.end < slot
 
@@ -112,7 +112,7 @@ def thinned(line: list[Count], slot: float) -> list[Count]:
 
 
 def _height(count: Count) -> int:
-    return count.count
+    return count.height
 
 
 def _number(count: Count) -> int:

@@ -20,7 +20,7 @@ function commands.obtain(c)
     call_writers(c.space)
     return answer
   end
-  if not c.id then return {'none'} end
+  if not c.waits then return {'none'} end
   if opened[c.space].closed then return {'closed'} end
   if c.timeout == 0 then return {'none'} end
   enqueue(c)
