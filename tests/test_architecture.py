@@ -47,6 +47,7 @@ LAYERS = {
     "supervisor": 3,
     "faults": 3,
     "views": 4,
+    "engine": 4,
     "course": 5,
     "notebook": 6,
 }
@@ -55,6 +56,7 @@ LAYERS = {
 CORE = [name for name, layer in LAYERS.items() if layer < LAYERS["views"]]
 
 OUTSIDE = {
+    "engine": {"redis", "msgpack"},
     "views": {"ipywidgets", "matplotlib", "IPython"},
     "notebook": {"IPython"},
     "course.build": {"jupytext", "nbformat", "nbclient", "ipykernel", "jupyter_client"},

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from space_help import ended, settle, simulated, started
 
-from tutorial_lib import ANY, SpaceClosed, TupleSpace, where
+from tutorial_lib import ANY, SpaceClosed, TupleSpace, simulate, where
 
 
 @simulated
@@ -443,6 +443,22 @@ async def test_waiting_writers_raise_when_the_space_closes():
     for writer in writers:
         assert isinstance(await ended(writer), SpaceClosed)
     assert await space.read_all() == [("a",)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_cancelled_writer_in_front_does_not_hold_up_the_next(seed):
+    """Whichever of the two runs first: the one that was cancelled, or the one that gets the room."""
+
+    async def main() -> list[tuple[object, ...]]:
+        space = TupleSpace(capacity=1)
+        await space.write("full")
+        first, second = await started(space.write("first")), await started(space.write("second"))
+        first.cancel()
+        assert await space.try_take("full") == ("full",)
+        await asyncio.wait_for(second, 1)
+        return await space.read_all()
+
+    assert simulate(main, seed=seed).result == [("second",)]
 
 
 @simulated

@@ -352,7 +352,10 @@ class Board:
 
     def _is_first(self, writer: _Waiter) -> bool:
         """Tell whether no writer is waiting that came before this one."""
-        return not self._writers or next(iter(self._writers)) > writer.number
+        for other in self._writers.values():
+            if not other.call.done():  # a cancelled one stands in the line until it runs
+                return other.number > writer.number
+        return True
 
     def _is_wanted(self, fields: Fields) -> bool:
         def wants(waiter: _Waiter, fields: Fields) -> bool:

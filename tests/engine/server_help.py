@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from tutorial_lib import Claim, SpaceManager, TupleSpace, connect
 
@@ -60,7 +62,7 @@ class Server:
 
     def admin(self) -> redis.Redis:
         """Return a plain client, for what an administrator does."""
-        return redis.Redis(port=self.port)
+        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0))
 
     def __enter__(self) -> Server:
         self.start()

@@ -14,7 +14,19 @@ from tutorial_lib import ANY, SpaceClosed, SpaceManager, StaleClaim, Trace, acto
 
 # --- Matching ----------------------------------------------------------------------------------------
 
-EVERY_KIND = (None, True, 7, -(2**80), 1.5, float("inf"), "text", b"bytes", [1, [2]], (1, (2,)), {"a": (1, 2)})
+EVERY_KIND = (
+    None,
+    True,
+    7,
+    -(2**80),
+    1.5,
+    float("inf"),
+    "text",
+    b"bytes",
+    [1, [2]],
+    (1, (2,)),
+    {"a": (1, 2)},
+)
 
 
 @promised

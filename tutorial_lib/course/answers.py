@@ -27,9 +27,9 @@ class WrongKind(Exception):
 class Answer:
     """The learner's function. Called like the function itself, it gives something to await.
 
-    ``form`` is what was asked for, in words, for messages. ``arguments`` and ``options`` are the names of what
-    the check will hand over by position and by name. Raises `WrongKind` for something that cannot be called
-    so.
+    ``form`` is what was asked for, in words, for messages. ``arguments`` and ``options`` are the names of
+    what the check will hand over by position and by name. Raises `WrongKind` for something that cannot be
+    called so.
 
     >>> Answer(7, "load-balance", "async function", ("tasks", "process"))
     Traceback (most recent call last):

@@ -11,6 +11,7 @@ from tutorial_lib.course.checks import (
     dead_letter,
     load_balance,
     matching,
+    metrics,
     priority,
     progress,
     rate_limit,
@@ -20,7 +21,7 @@ from tutorial_lib.course.questions import Outcome, Question, lesson_02
 
 __all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
 
-_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority, retry, breaker)
+_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority, retry, breaker, metrics)
 _LESSONS = (lesson_02,)
 
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}

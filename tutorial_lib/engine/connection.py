@@ -53,6 +53,13 @@ PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each
 LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
 TICK: Final = 0.9  # seconds
 LARGEST_BATCH: Final = 200  # requests
+WIRE_ERRORS: Final = (
+    errors.ConnectionError,  # also while a restarted server still loads its file
+    errors.TimeoutError,
+    errors.ReadOnlyError,
+    errors.InvalidResponse,
+    OSError,
+)
 HARMLESS: Final = frozenset({"look", "read_all", "count", "stats", "waiters"})
 """Commands that may be done twice, so their answers need not be kept."""
 
@@ -171,7 +178,7 @@ class Connection:
         """Send a command soon, as often as it needs. Its future gets the answer, unless it is cancelled."""
         self._start()
         if self._closed or self._is_over:
-            raise SpaceClosed(f"The connection to {self} is closed. Call connect() for a new one.")
+            raise self._closed_error()
         assert self._loop is not None
         future: asyncio.Future[Answer] = self._loop.create_future()
         self._open.add(future)
@@ -179,6 +186,9 @@ class Connection:
         self._queue.append(_Request(command, future))
         self._queued.set()
         return future
+
+    def _closed_error(self) -> SpaceClosed:
+        return SpaceClosed(f"The connection to {self} is closed. Call connect() for a new one.")
 
     async def wait_for(self, future: asyncio.Future[Answer], timeout: float | None) -> Answer:
         """Wait for an answer, for ``timeout`` seconds and at least one. The future stays as it is.
@@ -189,6 +199,8 @@ class Connection:
         if not self._answered:
             patience = min(patience, FIRST_CONTACT)
         await asyncio.wait([future], timeout=patience)
+        if future.cancelled():
+            raise self._closed_error()
         if future.done():
             return future.result()
         why = f" ({self._trouble})" if self._trouble else ""
@@ -235,7 +247,7 @@ class Connection:
                 self._trouble = error
                 asyncio.get_running_loop().call_later(pause, self._send_again, batch)
                 return
-            except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError, OSError) as error:
+            except WIRE_ERRORS as error:
                 self._trouble = error
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, longest)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgpack
 
 from tutorial_lib.engine.codec import decode, decode_pattern
-from tutorial_lib.engine.connection import Connection, ServerUnavailable
+from tutorial_lib.engine.connection import Connection
 from tutorial_lib.trace import Event
 from tutorial_lib.watching import Watch
 

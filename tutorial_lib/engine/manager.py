@@ -21,7 +21,9 @@ class EngineManager(SpaceManager):
         self._link = Connection(url)
 
     def __repr__(self) -> str:
-        return f"<EngineManager at {self._link}, {len(self._spaces)} spaces{', closed' if self._closed else ''}>"
+        return (
+            f"<EngineManager at {self._link}, {len(self._spaces)} spaces{', closed' if self._closed else ''}>"
+        )
 
     def _new_space(self, name: str, capacity: int | None) -> EngineSpace:
         return EngineSpace(name, capacity=capacity, link=self._link)

@@ -9,10 +9,10 @@ from typing import Any
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
 from tutorial_lib.claims import Claim, StaleClaim
 from tutorial_lib.engine.codec import decode, decode_pattern, encode_pattern, encode_tuple, pattern_payload
-from tutorial_lib.engine.connection import Answer, Command, Connection, ServerUnavailable
+from tutorial_lib.engine.connection import Answer, Command, Connection
 from tutorial_lib.engine.errand import MICROSECONDS, Errand, Search
 from tutorial_lib.engine.events import EngineWatch, EventFeed
-from tutorial_lib.patterns import Pattern, matches, pattern_text, shown
+from tutorial_lib.patterns import Pattern, pattern_text, shown
 from tutorial_lib.space import SpaceClosed, SpaceStats, TupleSpace, WaiterInfo
 from tutorial_lib.store import Fields, fits
 from tutorial_lib.trace import current_actor, current_trace
@@ -266,7 +266,9 @@ class EngineSpace(TupleSpace):
         new = checked_tuple(result) if result else ()
         target = self if to is None else to
         if not isinstance(target, EngineSpace) or target._link is not self._link:
-            raise ValueError(f"{kind}(to=...) needs a space of the same manager as {self.name!r}, got {to!r}.")
+            raise ValueError(
+                f"{kind}(to=...) needs a space of the same manager as {self.name!r}, got {to!r}."
+            )
         self._check_not_ended(claim, kind)
         claimed = {"space": self._id, "capacity": self._bound(), **self._held(claim)}
         command = target._command(
@@ -285,7 +287,9 @@ class EngineSpace(TupleSpace):
             if left <= 0:
                 break
         if answer[0] == b"closed":
-            raise SpaceClosed(f"{kind}: space {target.name!r} is closed. The claim on {claim.fields} stays open.")
+            raise SpaceClosed(
+                f"{kind}: space {target.name!r} is closed. The claim on {claim.fields} stays open."
+            )
         self._check_not_stale(claim, kind, answer)
         claim._ended = kind
         self._record(kind, claim.fields, {"attempt": claim.attempt, "token": claim.token, **detail})

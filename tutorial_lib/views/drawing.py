@@ -9,13 +9,23 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from tutorial_lib.views.palette import BLUE, FILLS, GREEN, ORANGE, SIGNS, SKY, VERMILION
+from tutorial_lib.views.palette import BARS, BLUE, GREEN, ORANGE, SIGNS, SKY, VERMILION, BarLook
 from tutorial_lib.views.words import printable
 
 __all__ = ["Drawing", "Picture", "number", "safe", "stroke"]
 
-_BAR_STYLES = "".join(f".tt .{how}{{fill:{fill.fill}}}" for how, fill in FILLS.items() if fill.fill)
-_INK_STYLES = "".join(f".tt text.on-{how}{{fill:{fill.text}}}" for how, fill in FILLS.items())
+
+def _bar_style(name: str, look: BarLook) -> str:
+    """Return the style of one look of bars, and of the text on them."""
+    style = f"fill:{look.fill or 'none'}"
+    if look.opacity < 1:
+        style += f";fill-opacity:{look.opacity}"
+    if look.edge:
+        style += f";stroke:{look.edge}"
+    if look.is_dashed:
+        style += ";stroke-dasharray:3 2"
+    return f".tt .{name}{{{style}}}.tt text.on-{name}{{fill:{look.ink}}}"
+
 
 STYLE = (
     # JupyterLab's own text colour where there is one, else that of the text around the picture.
@@ -26,9 +36,7 @@ STYLE = (
     ".tt .name{font-weight:600;font-size:14px}.tt .small{font-size:12px}.tt .bold{font-weight:600}"
     ".tt .code{font:13px ui-monospace,Menlo,Consolas,monospace}"
     ".tt .end{text-anchor:end}.tt .middle{text-anchor:middle}"
-    f"{_BAR_STYLES}{_INK_STYLES}"
-    f".tt .hand{{fill:{SKY};fill-opacity:.22;stroke:{BLUE}}}"
-    ".tt .cut{fill:none;stroke:currentColor;stroke-dasharray:3 2}"
+    f"{''.join(_bar_style(name, look) for name, look in BARS.items())}"
     ".tt .track{fill:currentColor;fill-opacity:.07}"
     ".tt .grid{stroke:currentColor;stroke-opacity:.16}"
     ".tt .line{stroke:currentColor;stroke-width:1.5;fill:none}"

@@ -12,14 +12,17 @@ import io
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
 from tutorial_lib.views.frame import Frame, LaneFrame, frame_at
-from tutorial_lib.views.palette import BLACK, BLUE, FILLS, GREEN, OWN, SIGNS, SKY
+from tutorial_lib.views.palette import BARS, BLACK, BLUE, GREEN, OWN, SIGNS, WHITE
 from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.text import lane_lines, load_lines, load_words, silence_words, status
+from tutorial_lib.views.thinning import Bar, Mark
 from tutorial_lib.views.words import shortened
 
 __all__ = ["Chart", "load_figure", "timeline_figure"]
@@ -30,6 +33,7 @@ DOTS_PER_INCH = 144
 MOST_LANES = 40
 BAR = 0.56  # of the height of a lane
 LAST_LATIN = 0x24F
+AXIS_LETTERS = 80  # that fit beside each other on the time axis
 ELSEWHERE = "Names in other scripts are shown by timeline_svg."
 
 
@@ -139,31 +143,64 @@ def _beside(axes: Axes, row: int, words: str) -> None:
 
 
 def _draw_lane(axes: Axes, frame: Frame, lane: LaneFrame, row: int) -> None:
-    scale = Scale(frame.begin, frame.end, 0, 70)  # in letters, to know what has room
+    letters = Scale(frame.begin, frame.end, 0, AXIS_LETTERS)
     lived = [(begin, end - begin) for begin, end in lane.lived]
     axes.broken_barh(lived, (row - BAR / 2, BAR), color=BLACK, alpha=0.06)
     for bar in lane.bars:
-        look = FILLS[bar.how]
-        filled = {"facecolor": look.fill or "none", "edgecolor": BLACK if look.fill is None else "white"}
-        if not bar.is_work:
-            filled = {"facecolor": f"{SKY}40", "edgecolor": BLUE}
-        dashes = "--" if bar.how == "cut short" else "-"
-        place = [(bar.begin, bar.end - bar.begin)]
-        axes.broken_barh(place, (row - BAR / 2, BAR), linewidth=0.8, linestyle=dashes, **filled)
-        label = _latin(bar.label, "") + ("!" if bar.how == "failed" else "")
-        if label and len(label) + 1 < scale.place(bar.end) - scale.place(bar.begin):
-            ink = look.text if bar.is_work and look.text != OWN else BLACK
-            axes.text(
-                bar.begin, row, f" {label}", color=ink, va="center", size=9, parse_math=False, clip_on=True
-            )
+        _draw_bar(axes, bar, row, room=letters.place(bar.end) - letters.place(bar.begin))
     if lane.has_ticks_only:
         times = [tick.time for tick in lane.ticks]
         axes.vlines(times, row - BAR / 3, row + BAR / 3, color=BLACK, linewidth=0.8)
-    if lane.beats:
-        times = [beat.time for beat in lane.beats]
-        axes.plot(times, [row + 0.42] * len(times), "|", color=GREEN, markersize=5)
-    for sign in lane.signs:
-        look = SIGNS[sign.kind]
-        colour = BLACK if look.colour == OWN else look.colour
-        axes.plot([sign.time], [row - 0.42], look.marker, color=colour, clip_on=False, zorder=3)
-    _beside(axes, row, " · ".join(filter(None, [status(lane), silence_words(lane, scale.span)])))
+    axes.plot(
+        [beat.time for beat in lane.beats], [row + 0.4] * len(lane.beats), "|", color=GREEN, markersize=5
+    )
+    for place, sign in enumerate(lane.signs):
+        following = lane.signs[place + 1].time if place + 1 < len(lane.signs) else frame.end
+        _draw_sign(axes, sign, row, room=letters.place(following) - letters.place(sign.time))
+    _beside(axes, row, " · ".join(filter(None, [status(lane), silence_words(lane, letters.span)])))
+
+
+def _draw_bar(axes: Axes, bar: Bar, row: int, room: float) -> None:
+    look = BARS[bar.look]
+    axes.add_patch(
+        Rectangle(
+            (bar.begin, row - BAR / 2),
+            bar.end - bar.begin,
+            BAR,
+            facecolor=to_rgba(look.fill, look.opacity) if look.fill else "none",
+            edgecolor=_colour(look.edge or WHITE),
+            linestyle="--" if look.is_dashed else "-",
+            linewidth=0.8,
+        )
+    )
+    label = _latin(bar.label, "") + ("!" if bar.look == "failed" else "")
+    if label and len(label) + 1 < room:
+        axes.text(bar.begin, row, f" {label}", color=_colour(look.ink), va="center", size=9, parse_math=False)
+
+
+def _draw_sign(axes: Axes, sign: Mark, row: int, room: float) -> None:
+    look = SIGNS[sign.kind]
+    axes.plot(
+        [sign.time],
+        [row - 0.42],
+        look.marker,
+        color=_colour(look.colour),
+        fillstyle="full" if look.is_filled else "none",
+        clip_on=False,
+        zorder=3,
+    )
+    if len(sign.word) + 2 < room:
+        words = _latin(sign.word, sign.kind)
+        axes.annotate(
+            words,
+            (sign.time, row - 0.42),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            size=8,
+            parse_math=False,
+        )
+
+
+def _colour(colour: str) -> str:
+    return BLACK if colour == OWN else colour  # the page of a figure is white

@@ -32,7 +32,7 @@ from tutorial_lib.views.state import (
 )
 from tutorial_lib.views.stays import Stays
 from tutorial_lib.views.thinning import Bar, Count, Mark, in_rows, joined_bars, spread, thinned
-from tutorial_lib.views.words import kind_label, shortened, task_label, tuple_text
+from tutorial_lib.views.words import shortened, task_label, task_state, tuple_text
 
 __all__ = ["Detection", "History", "Lane", "SpaceHistory"]
 
@@ -150,6 +150,7 @@ class History:
         self._given_end = end
         self._times: list[float] = []
         self._state = State()
+        self._task_states: dict[tuple[str, str], str] = {}  # the last one of each task, by space and label
         self._drawn: dict[str, Lane] = {}  # the lanes as they are drawn, with what is too short joined
         self.catch_up()
 
@@ -303,10 +304,23 @@ class History:
 
     def _read_write(self, lane: Lane, event: Event, number: int) -> None:
         lane.ticks.append(Mark(event.time, "out", "", number))
-        if event.kind == "replace" and kind_label(event.fields).endswith(" running"):
-            lane.in_hand = _opened(event, number, is_work=False)  # it has begun a task
+        state = task_state(event.fields)
+        if state:
+            self._read_task_state(lane, event, state, number)
         if _is_heartbeat(event):
             self._read_beat(self._lane(event.fields[1]), event, number)
+
+    def _read_task_state(self, lane: Lane, event: Event, state: str, number: int) -> None:
+        """Note that a task came into a state. Back to the queue is news, from completed it is a fault."""
+        label = task_label(event.fields)
+        before = self._task_states.get((event.space, label), "")
+        self._task_states[event.space, label] = state
+        if state == "running" and event.kind == "replace":
+            lane.in_hand = _opened(event, number, is_work=False)
+        if before == "completed" and state != "completed":
+            lane.signs.append(Mark(event.time, "undo", f"undoes {label}", number))
+        elif before in ("running", "failed") and state == "queued":
+            lane.signs.append(Mark(event.time, "requeue", f"requeues {label}", number))
 
     def _read_take(self, lane: Lane, event: Event, number: int) -> None:
         lane.ticks.append(Mark(event.time, "in", "", number))

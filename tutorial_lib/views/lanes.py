@@ -141,24 +141,22 @@ class _LaneDrawing:
             y = top + min(bar.row, MOST_ROWS - 1) * self._bar_height + 1
             left = self._place(bar.begin)
             width = max(self._place(bar.end) - left - 1, 1.0)  # a hair of space between neighbours
-            look = _look(bar)
             if width < TITLED:
                 across, down = number(width), number(self._bar_height - 2)
                 shape = f"M{number(left)} {number(y)}h{across}v{down}h-{across}z"
-                narrow[look] = narrow.get(look, "") + shape
+                narrow[bar.look] = narrow.get(bar.look, "") + shape
             else:
-                self._draw_bar(bar, look, left, y, width)
+                self._draw_bar(bar, left, y, width)
         for look, code in narrow.items():
             self._drawing.path(code, look)
 
-    def _draw_bar(self, bar: Bar, look: str, left: float, y: float, width: float) -> None:
+    def _draw_bar(self, bar: Bar, left: float, y: float, width: float) -> None:
         how = bar.how if bar.is_work else "in hand"
         title = f"{bar.what}: {how}, {self._text(bar.busy)} from {self._text(bar.begin)}"
-        self._drawing.box(left, y, width, self._bar_height - 2, look, title)
-        label = f"{bar.label}!" if look == "failed" else bar.label
+        self._drawing.box(left, y, width, self._bar_height - 2, bar.look, title)
+        label = f"{bar.label}!" if bar.look == "failed" else bar.label
         if label and display_width(label) * LETTER + 3 <= width:
-            ink = f"on-{look}" if look in ("done", "running", "failed") else ""
-            self._drawing.text(left + 3, y + self._bar_height / 2 + 3.5, label, ink)
+            self._drawing.text(left + 3, y + self._bar_height / 2 + 3.5, label, f"on-{bar.look}")
 
     def _draw_ticks(self, top: float) -> None:
         """Draw takes and reads downwards from the middle, writes upwards."""
@@ -234,9 +232,3 @@ class _LaneDrawing:
         look, height = ("calm", 3) if share < 0.5 else ("warning", 5) if share < 1 else ("alarm", 7)
         left = self._place(begin)
         self._drawing.box(left, middle - height / 2, self._place(end) - left, height, look)
-
-
-def _look(bar: Bar) -> str:
-    if not bar.is_work:
-        return "hand"
-    return "cut" if bar.how == "cut short" else bar.how

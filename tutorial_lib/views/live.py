@@ -68,6 +68,7 @@ class LiveView:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None  # that follows, while it does
         self._block: asyncio.Task[Any] | None = None  # that is inside the async with block
+        self._is_watching = asyncio.Event()
         self._cancellations_before = 0
         self._was_stopped = False
 
@@ -88,9 +89,9 @@ class LiveView:
         assert self._block is not None
         self._cancellations_before = self._block.cancelling()
         self._start()
-        if get_ipython() is not None:
+        if get_ipython() is not None:  # elsewhere there is nobody to see it
             display(self)  # type: ignore[no-untyped-call]
-        await asyncio.sleep(0)  # so that it watches before anything happens
+        await self._is_watching.wait()  # so that nothing of the block is missed
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
@@ -152,12 +153,14 @@ class LiveView:
                 while self._follows_something():
                     began = loop.time()
                     await self._watch_new_spaces(stack)
+                    self._is_watching.set()
                     self._catch_up()
                     self._draw()
                     await asyncio.sleep(max(PERIOD, (loop.time() - began) / BUSY_SHARE))
             except Exception as error:
                 self._show_error(error)
             finally:
+                self._is_watching.set()
                 self._catch_up()  # the last state is always shown
                 self._draw()
                 self._task = None

@@ -9,7 +9,7 @@ what       colour              shape                      word
 =========  ==================  =========================  ==================
 finished   blue                solid bar                  "done"
 running    sky blue            solid bar up to now        "busy"
-failed     vermilion           bar with a notched end     "failed"
+failed     vermilion           "!" behind its number      "failed"
 cut short  none                dashed outline             "cut short"
 in hand    pale blue           outline                    "in hand"
 trouble    vermilion           a sign for each kind       beside the sign
@@ -22,19 +22,19 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 __all__ = [
+    "BARS",
     "BLACK",
     "BLUE",
     "DARK_PAGE",
-    "FILLS",
     "GREEN",
     "LIGHT_PAGE",
-    "LINE_COLOURS",
     "ORANGE",
+    "OWN",
     "SIGNS",
     "SKY",
     "VERMILION",
     "WHITE",
-    "Fill",
+    "BarLook",
     "Sign",
     "contrast",
 ]
@@ -44,7 +44,6 @@ SKY: Final = "#56B4E9"
 GREEN: Final = "#009E73"
 ORANGE: Final = "#E69F00"
 VERMILION: Final = "#D55E00"
-PURPLE: Final = "#CC79A7"
 BLACK: Final = "#000000"
 WHITE: Final = "#FFFFFF"
 OWN: Final = "currentColor"
@@ -55,25 +54,24 @@ DARK_PAGE: Final = "#111111"
 """The pages of JupyterLab's two themes."""
 
 
-class Fill(NamedTuple):
-    """How a bar is filled, and the colour of the text on it. ``fill`` is None for an outline."""
+class BarLook(NamedTuple):
+    """How a bar is drawn. ``fill`` is the colour inside, None for an outline; ``ink`` that of its text."""
 
     fill: str | None
-    text: str
+    ink: str
+    edge: str | None = None
+    opacity: float = 1.0  # of the colour inside
+    is_dashed: bool = False
 
 
-FILLS: Final = {
-    "done": Fill(BLUE, WHITE),
-    "running": Fill(SKY, BLACK),
-    "failed": Fill(VERMILION, BLACK),
-    "cut": Fill(None, OWN),
+BARS: Final = {
+    "done": BarLook(BLUE, WHITE),
+    "running": BarLook(SKY, BLACK),
+    "failed": BarLook(VERMILION, BLACK),
+    "cut": BarLook(None, OWN, edge=OWN, is_dashed=True),
+    "hand": BarLook(SKY, OWN, edge=BLUE, opacity=0.22),
 }
-"""The bars of work, by how it ended."""
-
-LINE_COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-"""The colours of lines in one chart, in order. Each line has its own dashes and its word as well."""
-
-LINE_DASHES: Final = ("", "6 3", "2 3", "8 3 2 3", "10 4", "4 2")
+"""The looks of bars, by the look that a `Bar` says it has."""
 
 
 class Sign(NamedTuple):
@@ -105,6 +103,8 @@ SIGNS: Final = {
     "open": Sign(_RING, "o", VERMILION),
     "half_open": Sign(_RING + "M0-4.5V4.5", "o", OWN),
     "close": Sign(_RING, "o", GREEN, True),
+    "requeue": Sign("M4-3A5 5 0 1 0 5 1M4.5-6.5V-3H1", "o", OWN),
+    "undo": Sign("M5 5V-1H-5M-1-5-5-1-1 3", "<", VERMILION),
     "note": Sign("M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", ".", OWN, True),
 }
 """The signs of the moments at which something happened to an actor."""

@@ -141,7 +141,7 @@ Chip = tuple[str, str, str]  # text, look, title
 def _flow(chips: list[Chip]) -> tuple[list[list[Chip]], int]:
     """Set chips in rows, the newest for certain; return the rows and how many older ones had no room."""
     rows: list[list[Chip]] = [[]]
-    room = WIDTH - AXIS_LEFT
+    room: float = WIDTH - AXIS_LEFT
     for place, chip in enumerate(reversed(chips)):
         if chip_width(chip) > room:
             if len(rows) == CHIP_ROWS:
@@ -159,7 +159,7 @@ def chip_width(chip: Chip) -> float:
 
 
 def _draw_chips(drawing: Drawing, chips: list[Chip], y: float) -> None:
-    x = float(AXIS_LEFT)
+    x: float = AXIS_LEFT
     for chip in chips:
         text, look, title = chip
         drawing.box(x, y, chip_width(chip), CHIP, look, f"{text}, {title}")

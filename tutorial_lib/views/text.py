@@ -48,6 +48,8 @@ SIGN_LETTERS = {
     "restart": "^",
     "suspect": "?",
     "dead": "!",
+    "requeue": "r",
+    "undo": "u",
 }
 
 

@@ -26,6 +26,13 @@ class Bar(NamedTuple):
     last: int | None  # number of the event that ended it
     row: int = 0  # bars of one actor that overlap stand in rows of their own
 
+    @property
+    def look(self) -> str:
+        """What it looks like: "done", "failed", "running", "cut" or "hand"."""
+        if not self.is_work:
+            return "hand"
+        return "cut" if self.how == "cut short" else self.how
+
 
 class Mark(NamedTuple):
     """A moment: of a sign, of a tick (``kind`` is "in" or "out"), or of a heartbeat."""

@@ -25,6 +25,7 @@ __all__ = [
     "sentence",
     "shortened",
     "task_label",
+    "task_state",
     "tuple_text",
 ]
 
@@ -158,11 +159,19 @@ def kind_label(fields: tuple[Any, ...]) -> str:
     """
     first = fields[0] if fields else ""
     label = shortened(first, 16) if isinstance(first, str) else type(first).__name__
+    return f"{label} {task_state(fields)}".rstrip()
+
+
+def task_state(fields: tuple[Any, ...]) -> str:
+    """Return the state that a tuple says a task is in, or "".
+
+    >>> task_state(("task", 7, "queued")), task_state(("task", 7))
+    ('queued', '')
+    """
     for field in fields[1:]:
-        word = field.value if isinstance(field, Enum) else field
-        if isinstance(word, str) and word in STATE_WORDS:
-            return f"{label} {word}"
-    return label
+        if isinstance(field, str) and field in STATE_WORDS:
+            return str(field.value if isinstance(field, Enum) else field)
+    return ""
 
 
 _SENTENCES = {

@@ -378,15 +378,15 @@ class WithoutParameters:
 
 WRONG = [
     Wrong(CountsAllFailures, "not yet", "fewer failures in a row than fail_max leave the breaker closed"),
-    Wrong(OneTooLate, "not yet", "at 0.5 s the action ran"),
-    Wrong(NeverOpens, "not yet", "at 0.5 s the action ran"),
+    Wrong(OneTooLate, "not yet", "at 5 s the action ran"),
+    Wrong(NeverOpens, "not yet", "at 5 s the action ran"),
     Wrong(LetsTheCrowdIn, "not yet", "while the probe is on its way, all other calls are refused"),
     Wrong(TooEarly, "not yet", "the breaker stays open for reset_timeout, here 60 s"),
     Wrong(
         AfterTheEdge, "not yet", "at reset_timeout after the opening the next call is let through as a probe"
     ),
     Wrong(RaisesOpenForTheLastFailure, "not yet", "and call gave raised BreakerOpen('open now')"),
-    Wrong(LateSuccessCloses, "not yet", "does not close it once it is open"),
+    Wrong(LateSuccessCloses, "not yet", "a call that began before the opening does not close the breaker"),
     Wrong(
         LateFailureProlongs, "not yet", "a late failure does not make an open breaker stay open for longer"
     ),

@@ -10,14 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from tutorial_lib.course.answers import Answer, WrongKind, described, dispose
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
-from tutorial_lib.course.instruments import cancel, now, perform
+from tutorial_lib.course.instruments import cancel, late_start, now, perform
 from tutorial_lib.resilience import Breaker, BreakerOpen
 
 __all__ = ["EXERCISE"]
 
-BEGIN: Final = 1000.0  # seconds on the clock when the breaker is made: it does not begin at 0
 RESET: Final = 60.0  # seconds; the default of reset_timeout
-EDGE: Final = 0.001  # seconds before the edge, where a breaker must still be open
+EDGE: Final = 0.001  # seconds before the edge, where a breaker must be open, and after it, where it must not
 GRACE: Final = 2e-6  # seconds; a timer is exact to a microsecond
 
 
@@ -25,12 +24,14 @@ def judge(examination: Examination) -> None:
     """Play every scenario in every order of events."""
     for seed in examination.seeds:
         for text, scenario in SCENARIOS.items():
-            examination.run(text, partial(program, scenario), seed=seed)
+            examination.run(
+                text, partial(program, late_start(seed), scenario), seed=seed, time_limit=10_000.0
+            )
 
 
-async def program(scenario: Callable[[Answer], Awaitable[None]], answer: Answer) -> None:
-    """Play one scenario, not at the beginning of time."""
-    await asyncio.sleep(BEGIN)
+async def program(begin: float, scenario: Callable[[Answer], Awaitable[None]], answer: Answer) -> None:
+    """Play one scenario, from the second ``begin`` on."""
+    await asyncio.sleep(begin)
     await scenario(answer)
 
 
@@ -64,7 +65,7 @@ class Guard:
 
     async def passes(self, promise: str, seconds: float = 0.1, value: Any = "fine") -> None:
         """Call with an action that succeeds, and expect its value."""
-        ran = await self._call(seconds, value=value)
+        ran = await self.call(seconds, value=value)
         self._expect_run(promise, ran)
         if ran.error is not None or type(ran.value) is not type(value) or ran.value != value:
             came = described(ran.value) if ran.error is None else f"raised {ran.error!r}"
@@ -78,8 +79,8 @@ class Guard:
 
     async def fails(self, promise: str, seconds: float = 0.1) -> None:
         """Call with an action that fails, and expect its very error."""
-        error = ConnectionError(f"nobody answers at {clock(now() - BEGIN)}")
-        ran = await self._call(seconds, error=error)
+        error = ConnectionError(f"nobody answers at {clock(now())}")
+        ran = await self.call(seconds, error=error)
         self._expect_run(promise, ran)
         if ran.error is not error:
             came = described(ran.value) if ran.error is None else f"raised {ran.error!r}"
@@ -94,25 +95,26 @@ class Guard:
     async def is_refused(self, promise: str) -> None:
         """Call, and expect to be refused at once."""
         began = now()
-        ran = await self._call(0.1)
+        ran = await self.call(0.1)
         if ran.has_run or not isinstance(ran.error, BreakerOpen):
             came = f"raised {ran.error!r}" if ran.error else f"gave {described(ran.value)}"
             dispose(ran.value)
             raise Objection(
                 promise,
-                f"at {clock(began - BEGIN)} {'the action ran' if ran.has_run else f'the call {came}'}.",
+                f"at {clock(began)} {'the action ran' if ran.has_run else f'the call {came}'}.",
                 "raise BreakerOpen, from tutorial_lib, before the action is awaited.",
                 at=began,
             )
         if now() > began + GRACE:
             raise Objection(
                 "an open breaker answers at once.",
-                f"the call of {clock(began - BEGIN)} was refused at {clock(now() - BEGIN)}.",
+                f"the call of {clock(began)} was refused at {clock(now())}.",
                 "do not wait for the breaker to close: raise BreakerOpen.",
                 at=began,
             )
 
-    async def _call(self, seconds: float, *, value: Any = None, error: Exception | None = None) -> Ran:
+    async def call(self, seconds: float, *, value: Any = None, error: Exception | None = None) -> Ran:
+        """Call with an action that takes so many seconds, and tell what came of it."""
         has_run = False
 
         async def action() -> Any:
@@ -144,20 +146,19 @@ class Guard:
             dispose(ran.value)
             raise Objection(
                 promise,
-                f"at {clock(now() - BEGIN)} the call {came}, and the action did not run.",
+                f"at {clock(now())} the call {came}, and the action did not run.",
                 "look at the state the breaker is in at that moment, and at what has led to it.",
                 at=now(),
             )
 
 
 async def opened(answer: Answer, **options: Any) -> Guard:
-    """Return a breaker that failures in a row have just opened."""
+    """Return a breaker that failures in a row have just opened, at a whole second."""
     guard = Guard(answer, **options)
     limit = options.get("fail_max", 5)
     for number in range(1, limit + 1):
-        await guard.fails(
-            f"a closed breaker lets calls through: this is failure {number} of {limit} in a row."
-        )
+        promise = f"a closed breaker lets calls through: this is failure {number} of {limit} in a row."
+        await guard.fails(promise, seconds=1.0)
     return guard
 
 
@@ -193,21 +194,21 @@ async def opens_and_closes(answer: Answer) -> None:
 async def probe_fails(answer: Answer) -> None:
     """A probe that fails opens it anew, for the whole time, counted from that failure."""
     guard = await opened(answer)
-    await asyncio.sleep(RESET)
+    await asyncio.sleep(RESET + EDGE)
     await guard.fails(
         "at reset_timeout after the opening the next call is let through as a probe.", seconds=3.0
     )
     await guard.is_refused("one failed probe opens the breaker again.")
     await asyncio.sleep(RESET - EDGE)
     await guard.is_refused("after a failed probe the breaker is open for the whole reset_timeout again.")
-    await asyncio.sleep(EDGE)
+    await asyncio.sleep(2 * EDGE)
     await guard.passes("reset_timeout after a failed probe the next call is a probe again.")
 
 
 async def crowd_at_the_probe(answer: Answer) -> None:
     """Ten callers at the moment of the probe: one gets through."""
     guard = await opened(answer)
-    await asyncio.sleep(RESET)
+    await asyncio.sleep(RESET + EDGE)
     promise = "while the probe is on its way, all other calls are refused."
     probe = asyncio.create_task(
         guard.passes("at reset_timeout after the opening the next call is a probe.", seconds=2.0),
@@ -224,13 +225,13 @@ async def crowd_at_the_probe(answer: Answer) -> None:
 async def crowd_without_a_first(answer: Answer) -> None:
     """Ten callers at one and the same moment: whichever is the probe, the others are refused."""
     guard = await opened(answer)
-    await asyncio.sleep(RESET)
-    ran = await asyncio.gather(*(guard._call(2.0, value=number) for number in range(10)))
+    await asyncio.sleep(RESET + EDGE)
+    ran = await asyncio.gather(*(guard.call(2.0, value=number) for number in range(10)))
     probes = sum(call.has_run for call in ran)
     if probes != 1 or sum(isinstance(call.error, BreakerOpen) for call in ran) != 9:
         raise Objection(
             "of ten calls at the moment of the probe one is the probe, and nine are refused.",
-            f"at {clock(RESET + 0.5)} {probes} actions ran.",
+            f"at {clock(now())} {probes} actions had run.",
             "mark the place of the probe as taken before you await anything.",
             at=now(),
         )
@@ -247,13 +248,11 @@ async def latecomers(answer: Answer) -> None:
         for number in range(1, 6):
             group.create_task(guard.fails(promise), name=f"caller {number}")
     await succeeding
-    await guard.is_refused(
-        "a success that began while the breaker was closed does not close it once it is open."
-    )
+    await guard.is_refused("a call that began before the opening does not close the breaker.")
     await failing
     await asyncio.sleep(0.2 + RESET - EDGE - 30.0)
     await guard.is_refused(f"the breaker stays open for reset_timeout, here {clock(RESET)}.")
-    await asyncio.sleep(EDGE)
+    await asyncio.sleep(2 * EDGE)
     await guard.passes("a late failure does not make an open breaker stay open for longer.")
 
 
@@ -264,14 +263,14 @@ async def crowd_of_failures(answer: Answer) -> None:
         for number in range(1, 11):
             group.create_task(guard.fails("a closed breaker lets calls through."), name=f"caller {number}")
     await guard.is_refused("after fail_max failures in a row the breaker is open: calls are refused.")
-    await asyncio.sleep(RESET)
+    await asyncio.sleep(RESET + EDGE)
     await guard.passes("at reset_timeout after the opening the next call is let through as a probe.")
 
 
 async def cancelled_probe(answer: Answer) -> None:
     """A probe that is cancelled says nothing, and frees its place."""
     guard = await opened(answer)
-    await asyncio.sleep(RESET)
+    await asyncio.sleep(RESET + EDGE)
     promise = "a cancelled probe frees its place: the next call is the probe."
     for _ in range(2):
         probe = asyncio.create_task(guard.passes(promise, seconds=10.0), name="probe")
@@ -340,7 +339,7 @@ EXERCISE: Final = Exercise(
         "begins the count anew, its failure opens it again. Calls that began while it was closed and end "
         "while it is open change nothing. A cancelled probe counts neither way, and frees its place."
     ),
-    why="who calls decides by the state at the beginning, and who ends may only change the state it began in.",
+    why="a call asks for the state when it begins, and when it ends it changes only that same state.",
     hints=(
         "Which states are there, and which events lead from one to another? Draw it before you write.",
         "What do you have to remember at the beginning of a call, so that its end does no harm when the "

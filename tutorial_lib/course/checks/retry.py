@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import sqrt
@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from tutorial_lib.course.answers import Answer, described, dispose
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
-from tutorial_lib.course.instruments import cancel, now, perform, raised_by_calls
+from tutorial_lib.course.instruments import cancel, late_start, now, perform, raised_by_calls
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace, current_trace
 
 __all__ = ["EXERCISE"]
 
 GRACE: Final = 2e-6  # seconds; a timer is exact to a microsecond
-BEGIN: Final = 1000.0  # seconds on the clock when the answer is called: it does not begin at 0
 AMPLE: Final = 1000.0  # seconds; a budget that is no reason to give up
 LONGEST_CALL: Final = 20.0  # seconds for which a call may go on after the budget
 RUNS_FOR_WAITS: Final = 100  # so many runs tell waits that grow from chance
@@ -40,6 +39,8 @@ class Scenario:
     seconds: float = 0.1
     attempts: int | None = None
     budget: float | None = None
+    begin: float = 0.0
+    """The second at which the answer is called."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -53,9 +54,14 @@ class Scenario:
         return 3 if self.attempts is None else self.attempts
 
     @property
+    def time_to_spend(self) -> float:
+        """The budget, in seconds."""
+        return 30.0 if self.budget is None else self.budget
+
+    @property
     def end(self) -> float:
         """When the budget is over, on the clock."""
-        return BEGIN + (30.0 if self.budget is None else self.budget)
+        return self.begin + self.time_to_spend
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ def judge(examination: Examination) -> None:
     longest = [max(column) for column in zip(*waits, strict=True)]
     for seed in examination.seeds:
         for scenario in SCENARIOS:
-            check_ending(scenario, run_scenario(examination, scenario, seed), longest)
+            run = run_scenario(examination, scenario, seed)
+            check_ending(scenario, run, longest)
         examination.run("the call is cancelled", partial(cancelled, 2.0), seed=seed)
         examination.run("the wait after a failure is cancelled", partial(cancelled, 5.01), seed=seed)
 
@@ -135,24 +142,25 @@ def judge(examination: Examination) -> None:
 
 def run_scenario(examination: Examination, scenario: Scenario, seed: int) -> Run:
     """Run one scenario in one order of events."""
+    begun = replace(scenario, begin=late_start(seed))
     return examination.run(
         scenario.text,
-        partial(program, scenario),
+        partial(program, begun),
         seed=seed,
-        invariants=partial(check_calls, scenario),
+        invariants=partial(check_calls, begun),
         time_limit=10_000.0,
     )
 
 
 async def program(scenario: Scenario, answer: Answer) -> Ending:
     """Call the answer once, and tell how it ended. A mistake in the answer is raised."""
-    await asyncio.sleep(BEGIN)
+    await asyncio.sleep(scenario.begin)
     enough = asyncio.Event()
     call = make_call(scenario.outcomes(), scenario.seconds, scenario.most_calls + 1, enough)
     task = asyncio.create_task(answer(call, **scenario.options), name=answer.name)
     until = asyncio.create_task(enough.wait())
     await asyncio.wait(
-        [task, until], timeout=scenario.end + LONGEST_CALL - BEGIN, return_when=asyncio.FIRST_COMPLETED
+        [task, until], timeout=scenario.end + LONGEST_CALL - now(), return_when=asyncio.FIRST_COMPLETED
     )
     if not task.done():
         return Ending(None, None, now())  # what it did too much is seen in its calls
@@ -244,15 +252,15 @@ def check_calls(scenario: Scenario, trace: Trace) -> None:
         if call.is_cut and call.end < scenario.end - GRACE:
             raise Objection(
                 "a call may take its time, as long as the budget lasts.",
-                f"call {call.number} was cut at {clock(call.end - BEGIN)}; the budget lasts until "
-                f"{clock(scenario.end - BEGIN)}.",
+                f"call {call.number} was cut at {clock(call.end)}; the budget lasts until "
+                f"{clock(scenario.end)}.",
                 "the budget is for the whole, not for a single call.",
                 at=call.end,
             )
     for event in trace.of("start"):
         number = event.fields[0]
         before = ended.get(number - 1)
-        began = f"call {number} began at {clock(event.time - BEGIN)}"
+        began = f"call {number} began at {clock(event.time)}"
         if number > scenario.most_calls:
             raise Objection(
                 f"there are {scenario.most_calls} calls at most, the first one included.",
@@ -283,7 +291,7 @@ def check_calls(scenario: Scenario, trace: Trace) -> None:
             )
         if event.time > scenario.end + GRACE:
             raise Objection(
-                f"no call begins after the budget, here {clock(scenario.end - BEGIN)}.",
+                f"no call begins after the budget, here {clock(scenario.time_to_spend)}.",
                 f"{began}.",
                 "before you wait, ask: is now plus the wait still within the budget? If not, raise at once.",
                 at=event.time,
@@ -349,8 +357,8 @@ def check_error(last: Call, ending: Ending) -> None:
     if ending.time > last.end + GRACE:
         raise Objection(
             "nobody waits after the last call: if no other follows, the error is raised at once.",
-            f"call {last.number} failed at {clock(last.end - BEGIN)}, and its error came out at "
-            f"{clock(ending.time - BEGIN)}.",
+            f"call {last.number} failed at {clock(last.end)}, and its error came out at "
+            f"{clock(ending.time)}.",
             "first ask whether there is another attempt and whether the wait fits into the budget, then "
             "wait.",
             at=last.end,
@@ -367,11 +375,11 @@ def check_not_too_soon(scenario: Scenario, calls: Sequence[Call], longest: Seque
     else:
         return  # a wait that was never measured may have been too long for the budget
     is_given_up = last.may_be_repeated and last.number < scenario.most_calls
-    if is_given_up and last.end + wait <= scenario.end:
+    if is_given_up and last.end - calls[0].start + wait <= scenario.time_to_spend:
         raise Objection(
             f"there are {scenario.most_calls} calls, as long as they fail and the waits fit into the budget.",
-            f"after call {last.number}, at {clock(last.end - BEGIN)}, the answer gave up; the budget lasts "
-            f"until {clock(scenario.end - BEGIN)}.",
+            f"after call {last.number}, at {clock(last.end)}, the answer gave up; the budget lasts for "
+            f"{clock(scenario.time_to_spend)}.",
             "count again: how many calls are made with attempts=3?",
             at=last.end,
         )
@@ -386,7 +394,7 @@ def check_cut(last: Call, calls: Sequence[Call], ending: Ending) -> None:
         dispose(ending.value)
         raise Objection(
             "a call that the budget cuts off ends in TimeoutError, or in the error before it.",
-            f"at {clock(ending.time - BEGIN)} the answer {came}.",
+            f"at {clock(ending.time)} the answer {came}.",
             "let the TimeoutError of asyncio.timeout pass.",
             at=last.end,
         )

@@ -1,0 +1,490 @@
+"""What happens when the server, the wire or a client fails: wait and go on, or one clear error."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proxy_help import Proxy
+from server_help import PATIENCE, REPEATS, Server, claimed, ended, started
+
+from tutorial_lib import ANY, SpaceManager, connect, simulate
+from tutorial_lib.engine import connection
+from tutorial_lib.engine.connection import ServerUnavailable
+
+ROOT = Path(__file__).resolve().parents[2]
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+def run(program: Coroutine[Any, Any, None]) -> None:
+    """Run a test in real time. One that hangs fails."""
+    asyncio.run(asyncio.wait_for(program, PATIENCE))
+
+
+def python(program: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a program of its own, which can be killed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    return subprocess.Popen(command, env=environment, text=True, stdout=-1, stderr=-1)
+
+
+async def restart(server: Server, how: int = signal.SIGTERM) -> None:
+    await asyncio.to_thread(server.stop, how)
+    await asyncio.to_thread(server.start)
+
+
+# --- The server goes away and comes back ---------------------------------------------------------------
+
+
+def test_everything_goes_on_after_a_restart() -> None:
+    """Tuples, claims and those who wait are all still there."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write_many([("task", 1), ("task", 2)])
+            claim = await claimed(space, "task", int)
+            taker = await started(space, space.take("late", int))
+            await restart(server)
+            await space.write("late", 3)
+            assert await taker == ("late", 3)
+            await claim.complete("result", 1)
+            assert await space.read_all() == [("task", 2), ("result", 1)]
+
+    with Server(*DURABLE) as server:
+        run(program(server))
+
+
+def test_what_was_acknowledged_survives_a_kill() -> None:
+    """With ``appendfsync always``: every write that returned is there, and at most the last is uncertain."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            acknowledged = 0
+
+            async def write() -> None:
+                nonlocal acknowledged
+                for number in range(100_000):
+                    await space.write(number)
+                    acknowledged = number + 1
+
+            writer = asyncio.create_task(write())
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(server.stop, signal.SIGKILL)
+            writer.cancel()
+            await ended(writer)
+            assert acknowledged > 0
+        await asyncio.to_thread(server.start)
+        async with connect(server.url) as manager:
+            found = await manager.space("tasks").read_all()
+        assert found in ([(n,) for n in range(acknowledged)], [(n,) for n in range(acknowledged + 1)])
+
+    with Server(*DURABLE) as server:
+        run(program(server))
+
+
+def test_who_waits_is_put_in_line_again_when_the_server_forgot_everything() -> None:
+    """After a restart without a file, takers, tests and watches go on."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks", capacity=5)
+            taker = await started(space, space.take("task", int))
+            async with space.watch(kinds="write") as events:
+                await restart(server, signal.SIGKILL)
+                while not (await space.stats()).waiting:
+                    await asyncio.sleep(0.01)
+                await space.write("task", 1)
+                assert await taker == ("task", 1)
+                assert (await anext(events)).fields == ("task", 1)
+
+    with Server() as server:
+        run(program(server))
+
+
+def test_an_operation_waits_for_the_server_up_to_its_timeout(server: Server) -> None:
+    """Then it raises an error that is a TimeoutError and a ConnectionError, and names the server."""
+
+    async def program() -> None:
+        async with Proxy(server.port) as proxy, connect(proxy.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 1)
+            proxy.is_stalled = True
+            for operation in (space.write("task", 2, timeout=0.1), space.take("x", timeout=0.1)):
+                with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:\d+/0 did not answer"):
+                    await operation
+            proxy.is_stalled = False
+            assert await space.take("task", 1) == ("task", 1)
+
+    assert issubclass(ServerUnavailable, TimeoutError)
+    run(program())
+
+
+def test_a_take_that_gave_up_during_a_stall_loses_nothing(server: Server) -> None:
+    """The tuple that was on its way comes back when the wire does."""
+
+    async def program() -> None:
+        async with Proxy(server.port) as proxy, connect(proxy.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 1)
+            taker = asyncio.create_task(space.take("task", int, timeout=0.1))
+            await asyncio.sleep(0)
+            proxy.is_stalled = True
+            assert isinstance(await ended(taker), ServerUnavailable)
+            proxy.is_stalled = False
+            assert await space.take("task", int, timeout=5) == ("task", 1)
+
+    run(program())
+
+
+# --- The wire ----------------------------------------------------------------------------------------
+
+
+def test_a_lost_answer_is_asked_for_again(server: Server) -> None:
+    """And what was asked for is not done twice: one write, one take."""
+
+    async def program() -> None:
+        async with Proxy(server.port) as proxy, connect(proxy.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 0)
+            for operation in (
+                space.write("task", 1),
+                space.take("task", int),
+                space.replace(("task", 1), (2,)),
+            ):
+                proxy.loses_answers, proxy.lost = True, 0
+                task = asyncio.create_task(operation)
+                while not proxy.lost:
+                    await asyncio.sleep(0.005)
+                proxy.cut()
+                proxy.loses_answers = False
+                await task
+            assert await space.read_all() == [(2,)]
+
+    run(program())
+
+
+def test_cut_connections_lose_nothing_and_repeat_nothing(server: Server) -> None:
+    """A producer and three consumers, while all connections are cut again and again."""
+    tuples = 400
+
+    async def program() -> None:
+        taken: list[int] = []
+
+        async def consume(manager: SpaceManager) -> None:
+            while True:
+                taken.append((await manager.space("tasks").take("task", int))[1])
+
+        async def cut() -> None:
+            with server.admin() as admin:
+                while True:
+                    await asyncio.sleep(0.03)
+                    await asyncio.to_thread(admin.execute_command, "CLIENT", "KILL", "TYPE", "normal")
+
+        async with connect(server.url) as one, connect(server.url) as other:
+            tasks = [asyncio.create_task(consume(manager)) for manager in (one, one, other)]
+            tasks.append(asyncio.create_task(cut()))
+            for number in range(tuples):
+                await one.space("tasks").write("task", number)
+            while len(taken) < tuples:
+                await asyncio.sleep(0.01)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert sorted(taken) == list(range(tuples))
+
+    run(program())
+
+
+def test_a_bell_that_was_lost_is_no_harm(server: Server) -> None:
+    """Who waits asks again after every cut."""
+
+    async def program() -> None:
+        async with Proxy(server.port) as proxy, connect(proxy.url) as manager, connect(server.url) as writer:
+            taker = await started(manager.space("tasks"), manager.space("tasks").take("task", int))
+            proxy.loses_answers = True
+            await writer.space("tasks").write("task", 1)
+            await asyncio.sleep(0.05)
+            proxy.cut()
+            proxy.loses_answers = False
+            assert await taker == ("task", 1)
+
+    run(program())
+
+
+def test_an_answer_that_makes_no_sense_is_told() -> None:
+    """Something else than Redis listens there."""
+
+    async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 3)
+        writer.close()
+
+    async def program() -> None:
+        async with await asyncio.start_server(garbage, "127.0.0.1", 0) as listener:
+            url = f"redis://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+            with pytest.raises(ServerUnavailable, match="did not answer"):
+                await connect(url).space("tasks").write("task", 1, timeout=1)
+
+    run(program())
+
+
+def test_rubbish_in_a_mailbox_is_no_harm(server: Server) -> None:
+    """Whoever can reach the server can write there."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            taker = await started(space, space.take("task", int))
+            with server.admin() as admin:
+                (mailbox,) = [
+                    f"tuplespace:mail:{name.decode()}" for name in admin.zrange("tuplespace:clients", 0, -1)
+                ]
+                admin.rpush(mailbox, b"\xff\x00rubbish", b"waiter:", b"events:nowhere", b"")
+            await space.write("task", 1)
+            assert await taker == ("task", 1)
+
+    run(program())
+
+
+# --- Full, locked, or not there ------------------------------------------------------------------------
+
+
+def test_a_server_whose_memory_is_full_can_be_emptied() -> None:
+    """Writes wait up to their timeout and then say why; takes make room."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 0)
+            with pytest.raises(ServerUnavailable, match="memory"):
+                for number in range(1, 100):
+                    await space.write("task", b"x" * 1_000_000, number, timeout=1)
+            assert await space.take("task", int) == ("task", 0)
+            waiting = asyncio.create_task(space.write("late", b"x" * 1_000_000))
+            while await space.try_take("task", bytes, ANY):
+                pass
+            await waiting
+
+    with Server("--maxmemory", "24mb") as server:
+        run(program(server))
+
+
+def test_a_wrong_password_is_refused_at_once() -> None:
+    """The error does not show the password."""
+
+    async def program(server: Server) -> None:
+        url = server.url.replace("redis://", "redis://:wrong@")
+        async with connect(url) as manager:
+            with pytest.raises(PermissionError, match="refuses") as refusal:
+                await manager.space("tasks").write("task", 1)
+            assert "wrong@" not in str(refusal.value)
+        async with connect(server.url.replace("redis://", "redis://:right@")) as manager:
+            await manager.space("tasks").write("task", 1)
+
+    with Server("--requirepass", "right") as server:
+        run(program(server))
+
+
+def test_without_a_server_the_error_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Soon, and not only after the patience that a known server is given."""
+    monkeypatch.setattr(connection, "FIRST_CONTACT", 0.2)
+
+    async def program() -> None:
+        async with connect("redis://127.0.0.1:1/0") as manager:
+            with pytest.raises(ServerUnavailable, match=r"apt install redis-server.*memory://"):
+                await manager.space("tasks").take("task")
+
+    run(program())
+
+
+def test_without_the_packages_the_error_says_what_to_install() -> None:
+    """The core does not need them."""
+    program = (
+        "import sys; sys.modules['redis'] = None; import tutorial_lib; tutorial_lib.connect('redis://x')"
+    )
+    _, errors = python(program).communicate(timeout=PATIENCE)
+    assert 'pip install "tuplespace-tutorial[engine]"' in errors.splitlines()[-1]
+
+
+# --- Clients that vanish -------------------------------------------------------------------------------
+
+TAKER = """
+    import asyncio, sys
+    from tutorial_lib import connect
+    async def main():
+        async with connect(sys.argv[1]) as manager:
+            print("ready", flush=True)
+            await manager.space("tasks").take("task", int)
+            print("taken", flush=True)
+            await asyncio.sleep(60)
+    asyncio.run(main())
+"""
+
+
+def test_a_tuple_handed_to_a_client_that_is_dead_comes_back(server: Server) -> None:
+    """After five seconds of silence; nobody had it."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            dead = python(TAKER, server.url)
+            while not await space.waiters():
+                await asyncio.sleep(0.01)
+            dead.kill()
+            dead.communicate()
+            await space.write("task", 1)
+            assert await space.count() == 0
+            assert await space.take("task", int, timeout=10) == ("task", 1)
+            assert (await space.stats()).waiting == 0
+
+    run(program())
+
+
+def test_a_claim_of_a_client_that_is_dead_lapses(server: Server) -> None:
+    """Its lease is kept by the server's clock, and the next attempt is the second."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 1)
+            dead = python(
+                TAKER.replace('.take("task", int)', '.claim("task", int, lease=1).__aenter__()'), server.url
+            )
+            while await space.count():
+                await asyncio.sleep(0.01)
+            dead.kill()
+            dead.communicate()
+            async with space.claim("task", int, lease=5, timeout=5) as claim:
+                assert claim.attempt == 2
+
+    run(program())
+
+
+def test_a_loop_that_ends_without_closing_leaves_no_noise(server: Server) -> None:
+    """A notebook or script that forgets to close its manager sees no warnings, and can go on in a new loop."""
+    program = """
+        import asyncio, sys
+        from tutorial_lib import connect
+        manager = connect(sys.argv[1])
+        async def main():
+            space = manager.space("tasks")
+            waiting = asyncio.create_task(space.take("never"))
+            await space.write("task", 1)
+            print(await space.take("task", int))
+        asyncio.run(main())
+        asyncio.run(main())
+    """
+    process = python(program, server.url)
+    assert process.communicate(timeout=PATIENCE) == ("('task', 1)\n" * 2, "")
+
+
+# --- Where it does not belong --------------------------------------------------------------------------
+
+
+def test_a_server_cannot_be_used_under_simulate(server: Server) -> None:
+    """There is no real time there. The error says what to do."""
+    space = connect(server.url).space("tasks")
+    with pytest.raises(RuntimeError, match=r"simulate.*memory://"):
+        simulate(space.write, "task", 1)
+
+
+def test_another_loop_is_refused(server: Server) -> None:
+    """As by a space in memory."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 1)
+            with pytest.raises(RuntimeError, match="another event loop or thread"):
+                await asyncio.to_thread(asyncio.run, space.take("task"))
+
+    run(program())
+
+
+def test_what_cannot_travel_is_refused_with_its_field_named(server: Server) -> None:
+    """In tuples and in patterns, also when it is nested."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            for value in ({1}, [object()], 1j, {"a": (1, {2})}, Path("x"), signal.SIGTERM):
+                with pytest.raises(TypeError, match="Field 2"):
+                    await space.write("task", value)
+                with pytest.raises(TypeError, match="Field 2"):
+                    await space.take("task", value)
+            with pytest.raises(TypeError, match="Field 2.*Path"):
+                await space.take("task", Path)
+            assert await space.count() == 0
+
+    run(program())
+
+
+# --- Large numbers -------------------------------------------------------------------------------------
+
+
+def test_fields_of_ten_megabytes(server: Server) -> None:
+    """Are written, found and taken like any other."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            large = b"x" * 10_000_000
+            taker = await started(space, space.take("task", large, str))
+            await space.write("task", large, "y" * 10_000_000)
+            assert (await taker)[1] == large
+
+    run(program())
+
+
+def test_two_hundred_takers_are_woken_one_by_one(server: Server) -> None:
+    """In order, and each write wakes one: the server sees a few commands per take, not two hundred."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager, connect(server.url) as writer:
+            space = manager.space("tasks")
+            order: list[int] = []
+
+            async def wait(number: int) -> None:
+                await space.take("task", int)
+                order.append(number)
+
+            tasks = [asyncio.create_task(wait(number)) for number in range(200)]
+            while (await space.stats()).waiting < 200:
+                await asyncio.sleep(0.01)
+            with server.admin() as admin:
+                admin.config_resetstat()
+                for number in range(200):
+                    await writer.space("tasks").write("task", number)
+                await asyncio.gather(*tasks)
+                seen = admin.info("commandstats")
+            assert order == list(range(200))
+            assert seen["cmdstat_evalsha"]["calls"] <= 2 * 200 + 50  # a write and a take each, and some ticks
+            assert seen["cmdstat_blpop"]["calls"] <= 200 + 50
+
+    run(program())
+
+
+def test_many_open_claims(server: Server) -> None:
+    """They stand in nobody's way."""
+    claims = 100_000 if REPEATS >= 5 else 2_000
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write_many([("task", n) for n in range(claims)])
+            for _ in range(claims // 500):
+                await asyncio.gather(*[claimed(space, "task", int, lease=3600) for _ in range(500)])
+            assert (await space.stats())[1:3] == (0, claims)
+            await space.write("task", -1)
+            assert await space.take("task", int) == ("task", -1)
+
+    asyncio.run(program())

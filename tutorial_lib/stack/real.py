@@ -1,0 +1,296 @@
+"""Real: the whole stack in processes of its own, on the loopback of this machine.
+
+redis-server carries the queue and the results, each worker is a process, and Prometheus fetches the numbers.
+All ports are free ones, so that nothing that runs already is in the way. When the block of `run_real_stack`
+ends, for whatever reason, every process has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+from redis import Redis, RedisError
+
+from tutorial_lib.stack.deploy import prometheus_config
+from tutorial_lib.stack.embedded import Front
+from tutorial_lib.stack.settings import Settings
+
+__all__ = ["MissingBinary", "RealStack", "Service", "run_real_stack", "up"]
+
+_START_WITHIN: Final = 20.0  # seconds
+_STOP_WITHIN: Final = 10.0  # seconds, after which a process is killed
+_PACKAGE: Final = "tutorial_lib.stack"
+
+
+class MissingBinary(RuntimeError):
+    """A server is not installed. Says how to install it."""
+
+
+class Service:
+    """One process of the stack: ``command``, which answers when ``is_ready`` returns True.
+
+    What it writes to its standard output and error is kept in ``output``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        is_ready: Callable[[], bool],
+        output: Path,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self._command = command
+        self._is_ready = is_ready
+        self._output = output
+        self._environment = os.environ | (environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has been started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the process and wait until it answers. Raises `RuntimeError`, with its last words, if not."""
+        with self._output.open("ab") as output:
+            # In a session of its own, Ctrl-C reaches only us, and we stop the services in good order.
+            self._process = subprocess.Popen(
+                self._command, stdout=output, stderr=output, env=self._environment, start_new_session=True
+            )
+        deadline = time.monotonic() + _START_WITHIN
+        while not self._is_ready():
+            if not self.is_running or time.monotonic() > deadline:
+                words = self._output.read_text(encoding="utf-8", errors="replace")[-500:]
+                raise RuntimeError(f"{self.name} did not start. Its last words: {words or 'none'}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ask the process to end, and kill it if it does not. Nothing happens if it does not run."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_WITHIN)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once, in the middle of whatever it does: SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+class RealStack(Front):
+    """A stack of processes. Made by `run_real_stack`.
+
+    ``services`` are the processes by name: ``redis``, ``compute``, ``w1`` and so on, ``web``, and
+    ``prometheus`` where it is installed. Each can be stopped, killed and started again.
+    """
+
+    def __init__(self, folder: Path, workers: int, settings: Settings, delay: float) -> None:
+        self._folder = folder
+        self._ports = _free_ports("redis", "compute", "web", "prometheus")
+        super().__init__(f"http://127.0.0.1:{self._ports['web']}")
+        redis = f"redis://127.0.0.1:{self._ports['redis']}/0"
+        self.settings = replace(
+            settings,
+            broker=redis,
+            results=redis,
+            compute=f"127.0.0.1:{self._ports['compute']}",
+            log_file=str(folder / "log.jsonl"),
+        )
+        self._numbers = folder / "numbers"  # where the processes share what they count
+        self._numbers.mkdir()
+        self._delay = delay
+        services = [self._redis(), self._compute()]
+        services += [self._worker(f"w{number}") for number in range(1, workers + 1)]
+        services.append(self._web())
+        if shutil.which("prometheus"):
+            services.append(self._prometheus())
+        self.services = {service.name: service for service in services}
+
+    def logs(self, request_id: str | None = None) -> list[dict[str, Any]]:
+        """Return the log lines so far: all, or those of one request."""
+        path = Path(self.settings.log_file)
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        whole = text[: text.rfind("\n") + 1]  # the last line may be half written
+        lines = [json.loads(line) for line in whole.splitlines()]
+        return [line for line in lines if request_id in (None, line.get("request_id"))]
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """Return what Prometheus answers to ``expression``: one entry for each series."""
+        url = f"{self.address('prometheus')}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+        with urllib.request.urlopen(url) as answer:
+            return list(json.load(answer)["data"]["result"])
+
+    def address(self, name: str) -> str:
+        """Return the URL of ``web`` or ``prometheus``."""
+        return f"http://127.0.0.1:{self._ports[name]}"
+
+    def _service(
+        self, name: str, command: Sequence[str], is_ready: Callable[[], bool], **environment: str
+    ) -> Service:
+        return Service(name, command, is_ready, self._folder / f"{name}.txt", environment)
+
+    def _redis(self) -> Service:
+        port = self._ports["redis"]
+        client = Redis(port=port, socket_timeout=1.0)
+
+        def is_ready() -> bool:
+            with contextlib.suppress(RedisError):
+                return bool(client.ping())
+            return False
+
+        # Each write goes to the disk at once: what was accepted is still there when Redis comes back.
+        options = f"--port {port} --bind 127.0.0.1 --appendonly yes --appendfsync always --save"
+        command = [_binary("redis-server"), *options.split(), "", "--dir", str(self._folder)]
+        return self._service("redis", command, is_ready)
+
+    def _compute(self) -> Service:
+        def is_ready() -> bool:
+            with grpc.insecure_channel(self.settings.compute) as channel:
+                try:
+                    grpc.channel_ready_future(channel).result(timeout=0.5)
+                except grpc.FutureTimeoutError:
+                    return False
+                return True
+
+        command = [sys.executable, "-m", f"{_PACKAGE}.compute", str(self._delay)]
+        return self._service("compute", command, is_ready, **self.settings.to_environment())
+
+    def _worker(self, name: str) -> Service:
+        started_before = 0
+
+        def is_ready() -> bool:
+            nonlocal started_before
+            lines = [line for line in self.logs() if line["event"] == "worker is ready"]
+            starts = sum(line["worker"] == name for line in lines)
+            is_new = starts > started_before
+            if is_new:
+                started_before = starts
+            return is_new
+
+        options = f"worker --pool solo --loglevel ERROR --hostname {name}@%h --without-gossip --without-mingle"
+        command = [sys.executable, "-m", "celery", "-A", f"{_PACKAGE}.worker:app", *options.split()]
+        environment = replace(self.settings, worker=name).to_environment()
+        return self._service(name, command, is_ready, **environment, **self._shared_numbers())
+
+    def _web(self) -> Service:
+        command = [sys.executable, "-m", f"{_PACKAGE}.web", str(self._ports["web"])]
+        environment = self.settings.to_environment() | self._shared_numbers()
+        return self._service("web", command, lambda: _answers(self.url + "/health"), **environment)
+
+    def _prometheus(self) -> Service:
+        config = self._folder / "prometheus.yml"
+        config.write_text(prometheus_config(f"127.0.0.1:{self._ports['web']}"), encoding="utf-8")
+        command = [
+            _binary("prometheus"),
+            f"--config.file={config}",
+            f"--storage.tsdb.path={self._folder / 'prometheus'}",
+            f"--web.listen-address=127.0.0.1:{self._ports['prometheus']}",
+            "--log.level=error",
+        ]
+        return self._service("prometheus", command, lambda: _answers(self.address("prometheus") + "/-/ready"))
+
+    def _shared_numbers(self) -> dict[str, str]:
+        return {"PROMETHEUS_MULTIPROC_DIR": str(self._numbers)}
+
+
+@contextmanager
+def run_real_stack(
+    workers: int = 2, *, delay: float = 0.0, say: Callable[[str], object] = lambda text: None, **settings: Any
+) -> Iterator[RealStack]:
+    """Run the stack in processes of its own while the block lasts.
+
+    ``workers`` is the number of worker processes, ``delay`` how long a calculation takes, in seconds. ``say``
+    is called with a line of text for each service that has started. ``settings`` are fields of `Settings`.
+
+    Raises `MissingBinary` if redis-server is not installed, and `RuntimeError` if a service does not start.
+    """
+    with ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="tutorial-stack-")))
+        stack = RealStack(folder, workers, Settings(**settings), delay)
+        for service in stack.services.values():
+            cleanup.callback(service.stop)  # before the start, so that no moment is left unguarded
+            service.start()
+            say(f"{service.name} is up")
+        yield stack
+
+
+def _binary(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise MissingBinary(
+            f"{name} is not installed. On Debian or Ubuntu: sudo apt install {name}. On a Mac: brew install "
+            f"{name.removesuffix('-server')}. Without it, the stack of lesson 08 still runs inside the notebook."
+        )
+    return path
+
+
+def _free_ports(*names: str) -> dict[str, int]:
+    """Return a free port for each name. All are held until the last is found, so that they differ."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in names]
+        return {name: bound.getsockname()[1] for name, bound in zip(names, sockets, strict=True)}
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def up(workers: int = 2) -> int:
+    """Run the stack until Ctrl-C, and print where everything is: the command ``tutorial stack up``.
+
+    Returns the exit status: 0 after Ctrl-C, 1 if the stack could not be started.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end is as good as Ctrl-C
+    try:
+        with run_real_stack(workers, say=print) as stack:
+            print(f"\nTry {stack.url}/compute/5, and then {stack.url}/result/ with the task id.")
+            print(f"The numbers: {stack.url}/metrics")
+            if "prometheus" in stack.services:
+                print(f"Prometheus: {stack.address('prometheus')}")
+            else:
+                print("Prometheus is not installed, so nobody collects them.")
+            print("Ctrl-C stops everything.", flush=True)
+            _wait_for_ever(stack)
+    except KeyboardInterrupt:
+        print("Everything has stopped.")
+        return 0
+    except RuntimeError as error:
+        print(f"tutorial stack: {error}", file=sys.stderr)
+        return 1
+
+
+def _wait_for_ever(stack: RealStack) -> None:
+    """Return only by an exception. A service that has died is said once, and started again."""
+    while True:
+        time.sleep(1)
+        for service in stack.services.values():
+            if not service.is_running:
+                print(f"{service.name} has died and is started again", flush=True)
+                service.start()
