@@ -16,6 +16,7 @@ import pytest
 from tutorial_lib import Run, Runaway, Stalled, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
+IMPORTS = "import asyncio\nfrom tutorial_lib import Runaway, TupleSpace, note, simulate\n"
 
 
 def start(work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
@@ -47,7 +48,7 @@ def script(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of its own in another process, with this project on its path."""
     return subprocess.run(
-        [python, "-c", "from tutorial_lib import *\nimport asyncio\n" + textwrap.dedent(source)],
+        [python, "-c", IMPORTS + textwrap.dedent(source)],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         encoding="utf-8",

@@ -27,29 +27,33 @@ class DistantSpace(TupleSpace):
     """
 
     async def write(self, *fields: Any, **options: Any) -> None:
+        """Write it after a moment; the answer takes another."""
         await asyncio.sleep(LATENCY)
         await super().write(*fields, **options)
         await asyncio.sleep(LATENCY)
 
     async def replace(self, *arguments: Any, **options: Any) -> Any:
+        """Replace it after a moment; the answer takes another."""
         await asyncio.sleep(LATENCY)
         old = await super().replace(*arguments, **options)
         await asyncio.sleep(LATENCY)
         return old
 
     async def read(self, *pattern: Any, **options: Any) -> Any:
+        """Read it; the answer takes a moment."""
         fields = await super().read(*pattern, **options)
         await asyncio.sleep(LATENCY)
         return fields
 
     async def read_all(self, *pattern: Any) -> Any:
+        """Read them; the answer takes a moment."""
         found = await super().read_all(*pattern)
         await asyncio.sleep(LATENCY)
         return found
 
 
 async def master(space: TupleSpace) -> None:
-    """Write the tasks that are not there yet, and wait until all have ended. It may begin again at any time."""
+    """Write the tasks that are not there yet, and wait until all have ended. It may begin again any time."""
     for number in range(TASKS):
         if not await space.count(*Task.pattern(id=number)):
             await space.write(*Task.new(number))

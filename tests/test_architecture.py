@@ -48,6 +48,7 @@ LAYERS = {
     "faults": 3,
     "views": 4,
     "engine": 4,
+    "stack": 4,
     "course": 5,
     "notebook": 6,
 }
@@ -59,6 +60,10 @@ OUTSIDE = {
     "engine": {"redis", "msgpack"},
     "views": {"ipywidgets", "matplotlib", "IPython"},
     "notebook": {"IPython"},
+    "stack": {
+        *("celery", "flask", "google", "grpc", "kombu", "prometheus_client", "pybreaker", "redis"),
+        *("structlog", "tenacity", "werkzeug"),
+    },
     "course.build": {"jupytext", "nbformat", "nbclient", "ipykernel", "jupyter_client"},
     "course.cli": {"jupyterlab"},
     "course.doctor": {"jupyter_client", "packaging", "matplotlib", "ipywidgets"},

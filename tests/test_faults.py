@@ -255,18 +255,23 @@ def test_a_crash_takes_along_everything_that_the_actor_started() -> None:
     assert notes(simulate(main, faults=[crash("w1", at=1.5)])) == [(1.0, "w1", "1"), (1.0, "w1", "1")]
 
 
-def test_an_actor_may_crash_before_its_first_step() -> None:
-    """A worker that was just created and crashes at that moment's end never begins."""
+def test_an_actor_may_crash_before_its_first_step(recwarn: pytest.WarningsRecorder) -> None:
+    """A worker that hangs as soon as it is created and then crashes never begins, without a warning."""
 
     async def main() -> None:
-        await asyncio.sleep(1)
-        loop().call_later(1, lambda: asyncio.create_task(tick(), name="w1"))
+        def start_worker(name: str) -> bool:
+            start(tick(), name)
+            return True
+
+        loop().hirers.append(start_worker)
         await asyncio.sleep(5)
 
-    run = simulate(main, faults=[crash("w1", at=2)])
+    run = simulate(main, faults=[hire("w1", at=2), hang("w1", at=2), crash("w1", at=3)])
+    gc.collect()
 
     assert ticks(run, "w1") == []
     assert run.unused_faults == ()
+    assert list(recwarn) == []
 
 
 def test_no_finally_of_a_crashed_actor_tidies_up() -> None:

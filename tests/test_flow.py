@@ -200,10 +200,28 @@ def test_a_limit_that_makes_no_sense_is_refused(limit, window, error):
         RateLimiter(limit, window)
 
 
-def test_a_limiter_belongs_to_one_event_loop():
-    """Its moments say nothing on another clock, so it says what to do instead."""
+def test_a_limiter_goes_on_in_a_later_event_loop():
+    """What was left of the window when the earlier one was closed is left of it there."""
+    limiter = RateLimiter(1, window=5.0)
+
+    async def earlier():
+        await limiter.acquire()
+        await started(limiter.acquire())  # it waits in vain
+        await asyncio.sleep(3)
+
+    async def later():
+        await limiter.acquire()
+        return now()
+
+    simulate(earlier)
+    assert simulate(later).result == 2
+
+
+@simulated
+async def test_a_limiter_refuses_a_second_event_loop_while_the_first_is_open():
+    """There is no window that both could share."""
     limiter = RateLimiter(1, window=1.0)
-    simulate(limiter.acquire)
+    await limiter.acquire()
     with pytest.raises(RuntimeError, match="inside the async function"):
         simulate(limiter.acquire)
 

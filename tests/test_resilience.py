@@ -22,6 +22,7 @@ class Server:
         self.pause = 0.0
 
     async def __call__(self):
+        """Answer, or fail."""
         self.calls += 1
         error = self.error
         if self.pause:
@@ -311,10 +312,30 @@ async def test_the_call_of_a_function_is_no_function():
     assert breaker.state == "closed"
 
 
-def test_a_breaker_belongs_to_one_event_loop():
-    """Its moments say nothing on another clock."""
+def test_a_breaker_goes_on_in_a_later_event_loop():
+    """What was left of the timeout when the earlier one was closed is left of it there."""
+    server = Server()
+
+    async def earlier():
+        breaker = await opened(server, reset_timeout=60)
+        await asyncio.sleep(20)
+        return breaker
+
+    breaker = simulate(earlier).result
+
+    async def later():
+        outcomes = [await outcome(breaker, server)]
+        await asyncio.sleep(40)
+        return [*outcomes, await outcome(breaker, server)]
+
+    assert simulate(later).result == ["BreakerOpen", "ConnectionError"]
+
+
+@simulated
+async def test_a_breaker_refuses_a_second_event_loop_while_the_first_is_open():
+    """Their clocks have nothing in common."""
     breaker, server = Breaker(), Server()
-    simulate(breaker.call, server)
+    await breaker.call(server)
     with pytest.raises(RuntimeError, match="inside the async function"):
         simulate(breaker.call, server)
 

@@ -79,7 +79,7 @@ def steady_children(*names, **options):
 
 @pytest.mark.parametrize("seed", range(5 * REPEATS))
 def test_children_start_in_order_and_stop_in_reverse(seed):
-    """Each has made its first step before the next is started, and has ended before the one before it is stopped."""
+    """The first step of each comes before the start of the next; so with the ends, the other way round."""
     run = simulate(supervised(*steady_children("a", "b", "c"), until=1), seed=seed)
     assert lives(run.trace) == [
         *[("a", "begins", 0), ("b", "begins", 0), ("c", "begins", 0)],

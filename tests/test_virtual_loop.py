@@ -103,6 +103,18 @@ def test_cancelled_timers_neither_fire_nor_count() -> None:
     assert run.elapsed == 401
 
 
+def test_cancelled_timers_do_not_pile_up() -> None:
+    """A take with a long timeout, a thousand times over, leaves no thousand timers behind."""
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        for _ in range(1000):
+            loop.call_later(3600, print).cancel()
+        return len(loop._timers)  # type: ignore[attr-defined]
+
+    assert simulate(main).result < 150
+
+
 def test_timeouts_and_task_groups_live_in_virtual_time() -> None:
     """`asyncio.timeout` and `TaskGroup` work unchanged."""
 

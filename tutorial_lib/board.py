@@ -19,7 +19,8 @@ import asyncio
 import heapq
 from contextvars import Context
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tutorial_lib.claims import Claim
 from tutorial_lib.near_miss import near_miss
@@ -38,33 +39,42 @@ class SpaceClosed(Exception):
     """The space was closed, and what was asked for would need it to be open."""
 
 
-class _Parcel(NamedTuple):
-    """A tuple on its way, with all that is needed to put it back at its old place."""
+_Expiry = tuple[float, str]
+"""The moment at which a tuple expires, and the name of its writer."""
 
-    seq: int
-    fields: Fields
-    expiry: tuple[float, str] | None  # (moment, writer's name), None if it never expires
-    attempts: int  # deliveries that failed
+_Parcel = tuple[int, Fields, _Expiry | None, int]
+"""A tuple on its way, with all that is needed to put it back at its old place: its sequence number, itself,
+its expiry (None if it never expires), and how many deliveries failed. A plain tuple is made fastest."""
 
 
 class _Waiter:
     """Somebody who waits for a tuple, or for room to write one."""
 
-    def __init__(self, number: int, operation: str, pattern: Pattern, deadline: float | None) -> None:
+    line: Waiters[_Waiter] | None = None  # the others who wait for a tuple; None for a writer
+    place: Any = None  # where it stands in this line
+    timer: asyncio.TimerHandle | None = None
+    dismissed = False
+    lease = 0.0
+    # what it was handed, and what is needed to give that back; for a writer, its reserved number
+    fields: Fields = ()
+    parcel: _Parcel | None = None
+    claim: Claim | None = None
+    seq: int | None = None
+
+    def __init__(
+        self,
+        number: int,
+        operation: str,
+        pattern: Pattern,
+        deadline: float | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         self.number = number  # the order of arrival
         self.operation = operation
         self.pattern = pattern  # for a writer: its tuple
         self.deadline = deadline
-        self.life = current_life()
-        self.call: asyncio.Future[str | Exception] = asyncio.get_running_loop().create_future()
-        self.timer: asyncio.TimerHandle | None = None
-        self.dismissed = False
-        self.lease = 0.0
-        # what it was handed: a taker, a claimer, a reader; and the place that a writer was given
-        self.parcel: _Parcel | None = None
-        self.claim: Claim | None = None
-        self.copy: Fields = ()
-        self.seq: int | None = None
+        self.life = current_life(loop)
+        self.call: asyncio.Future[str | Exception] = loop.create_future()
 
     def detail(self) -> dict[str, Any]:
         """Return what the events of this wait tell. A tuple to be written is copied: it will be stored."""
@@ -76,6 +86,7 @@ class _Waiter:
 _SERVED: Final = "served"
 _TIMED_OUT: Final = "timeout"
 _CLOSED: Final = "closed"
+_CANCELLED: Final = "cancelled"
 
 _WRITING: Final = frozenset({"write", "write_many", "replace", "complete", "bury"})
 """The operations that wait for room."""
@@ -89,14 +100,16 @@ class Board:
         self.capacity = capacity
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None  # the event loop that this space belongs to
+        self._thread = 0  # the thread that this loop runs in
+        self._quiet_loop: asyncio.AbstractEventLoop | None = None  # this loop, or None; see _begin
         self._refusal = ""  # why no operation is accepted any more
         self._trace: Trace | None = None
         self._watches: list[Watch] = []
+        self._watched = False  # whether anybody wants to hear of events: a trace or a watch
         self._event_numbers = count()  # for events that no trace counts
         # the tuples
         self._store = Store()
-        self._sequence = count()
-        self._expiries: dict[int, tuple[float, str]] = {}  # seq -> (moment, writer's name)
+        self._expiries: dict[int, _Expiry] = {}  # by sequence number
         self._attempts: dict[int, int] = {}  # seq -> failed deliveries
         self._claims: dict[int, Claim] = {}  # seq -> the open claim on it
         self._tokens = count(1)
@@ -104,7 +117,7 @@ class Board:
         self._arrivals = count()
         self._takers: Waiters[_Waiter] = Waiters()  # those who wait in take or claim
         self._readers: Waiters[_Waiter] = Waiters()
-        self._waiting = 0  # how many takers and readers there are
+        self._failed: list[tuple[_Waiter, Exception]] = []  # those whose own where() test has just raised
         self._writers: dict[int, _Waiter] = {}  # those who wait for room, by order of arrival
         self._called: dict[int, _Waiter] = {}  # writers that were promised room and have not come yet
         # the moments at which something ends: (moment, seq, token of the claim, or 0 for a tuple's ttl)
@@ -117,116 +130,118 @@ class Board:
 
     def _put(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
         """Write a tuple. ``place`` is the sequence number that was reserved for it, if it had to wait."""
-        if self._is_watched():
+        if self._watched:
             self._record("write", fields)
         self._place(fields, ttl, place)
 
     def _place(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
         """Hand a new tuple to whoever waits for it, or store it."""
-        expiry = None if ttl is None else (self._moment_in(ttl), current_life().name)
-        seq = next(self._sequence) if place is None else place
-        if self._waiting and self._hand_over(_Parcel(seq, fields, expiry, 0)):
-            self._call_writers()  # the room that this tuple was promised is free
+        expiry = None if ttl is None else (self._moment_in(ttl), current_life(self._loop).name)
+        seq = self._store.next_number() if place is None else place
+        if self._hand_over((seq, fields, expiry, 0)):
+            if self._writers:
+                self._call_writers()  # the room that this tuple was promised is free
             return
-        if place is None:
-            self._store.add(seq, fields)
-        else:
-            self._store.add_back(seq, fields)  # who was called after it may have been quicker
+        self._store.add_back(seq, fields)  # for a number that was reserved: later ones may be here already
         if expiry is not None:
             self._expiries[seq] = expiry
             self._remind(expiry[0], seq, 0)
 
     def _hand_over(self, parcel: _Parcel) -> bool:
         """Show a tuple to all readers that wait for it, give it to the first taker; tell if one took it."""
-        fields = parcel.fields
-        failed: list[tuple[_Waiter, Exception]] = []
-
-        def wants(waiter: _Waiter, fields: Fields) -> bool:
-            try:
-                return self._waits_for(waiter, fields)
-            except Exception as error:  # its own where() test: the writer is not to blame
-                failed.append((waiter, error))
-                return False
-
-        for reader in self._readers.all(fields, wants):
-            reader.copy = copied(fields)
+        fields = parcel[1]
+        readers = self._readers.all(fields, self._wants) if self._readers.size else ()
+        taker = self._takers.first(fields, self._wants) if self._takers.size else None
+        for reader in readers:
+            reader.fields = copied(fields)
             self._dismiss(reader, _SERVED)
-            if self._is_watched():
+            if self._watched:
                 self._record("read", fields, actor=reader.life.name)
-        taker = self._takers.first(fields, wants)
-        for waiter, error in failed:
-            self._dismiss(waiter, error)
+        while self._failed:
+            self._dismiss(*self._failed.pop(0))
         if taker is None:
             return False
         self._dismiss(taker, _SERVED)
         if taker.operation == "claim":
             taker.claim = self._open_claim(parcel, taker.lease, taker.life.name)
         else:
+            taker.fields = fields
             taker.parcel = parcel
-            if self._is_watched():
+            if self._watched:
                 self._record("take", fields, actor=taker.life.name)
         return True
 
-    def _waits_for(self, waiter: _Waiter, fields: Fields) -> bool:
-        """Tell whether the tuple matches and the waiter is still there: cancelled ones stay till they run."""
+    def _wants(self, waiter: _Waiter, fields: Fields) -> bool:
+        """Tell whether a waiter wants this tuple. If its own test raises, the error is kept for it."""
         if waiter.call.done() or (waiter.deadline is not None and waiter.deadline <= self._now()):
+            return False  # who was cancelled stays in line until it runs
+        try:
+            return fits(waiter.pattern, fields, range(len(fields)))
+        except Exception as error:
+            self._failed.append((waiter, error))
             return False
-        return fits(waiter.pattern, fields, range(len(fields)))
+
+    def _take_out(self, pattern: Pattern) -> _Parcel | None:
+        """Remove the oldest tuple that matches in such a way that it can be given back."""
+        found = self._store.take(pattern)
+        if found is None:
+            return None
+        seq, fields = found
+        return seq, fields, self._expiries.pop(seq, None), self._attempts.pop(seq, 0)
 
     def _remove(self, seq: int) -> Fields:
         """Remove a tuple for good, with all that is known of it."""
-        if self._expiries:
-            self._expiries.pop(seq, None)
-        if self._attempts:
-            self._attempts.pop(seq, None)
+        self._forget(seq)
         return self._store.remove(seq)
 
-    def _pack(self, seq: int) -> _Parcel:
-        """Remove a tuple in such a way that it can be given back."""
-        expiry, attempts = self._expiries.pop(seq, None), self._attempts.pop(seq, 0)
-        return _Parcel(seq, self._store.remove(seq), expiry, attempts)
+    def _forget(self, seq: int) -> None:
+        """Forget what is known of a tuple that has gone."""
+        self._expiries.pop(seq, None)
+        self._attempts.pop(seq, None)
 
     def _return_undelivered(self, parcel: _Parcel) -> None:
         """Give back a tuple whose taker was cancelled before it had it."""
-        if self._is_watched():
-            self._record("release", parcel.fields)
+        if self._watched:
+            self._record("release", parcel[1])
         self._give_back(parcel)
 
     def _give_back(self, parcel: _Parcel) -> None:
         """Return a tuple to its old place. Waiting takers get it first. Never waits for room."""
-        if parcel.expiry is not None and parcel.expiry[0] <= self._now():
-            self._record_expiry(parcel.fields, parcel.expiry)
-        elif not (self._waiting and self._hand_over(parcel)):
-            self._store.add_back(parcel.seq, parcel.fields)
-            if parcel.attempts:
-                self._attempts[parcel.seq] = parcel.attempts
-            if parcel.expiry is not None:
-                self._expiries[parcel.seq] = parcel.expiry
-                self._remind(parcel.expiry[0], parcel.seq, 0)
+        seq, fields, expiry, attempts = parcel
+        if expiry is not None and expiry[0] <= self._now():
+            self._record_expiry(fields, expiry)
+        elif not self._hand_over(parcel):
+            self._store.add_back(seq, fields)
+            if attempts:
+                self._attempts[seq] = attempts
+                self._quiet_loop = None
+            if expiry is not None:
+                self._expiries[seq] = expiry
+                self._remind(expiry[0], seq, 0)
         self._call_writers()
 
     def _open_claim(self, parcel: _Parcel, lease: float, holder: str) -> Claim:
+        seq, fields, expiry, attempts = parcel
         deadline = self._moment_in(lease)
         space = cast("TupleSpace", self)  # the only kind of board that is ever made
-        attempt = parcel.attempts + 1
-        claim = Claim(space, parcel.seq, parcel.fields, attempt, next(self._tokens), deadline, holder)
-        self._claims[parcel.seq] = claim
-        if parcel.expiry is not None:
-            self._expiries[parcel.seq] = parcel.expiry  # its ttl goes on while it is claimed
-        self._remind(deadline, parcel.seq, claim.token)
-        if self._is_watched():
+        claim = Claim(space, seq, fields, attempts + 1, next(self._tokens), deadline, holder)
+        self._claims[seq] = claim
+        if expiry is not None:
+            self._expiries[seq] = expiry  # its ttl goes on while it is claimed
+        self._remind(deadline, seq, claim.token)
+        if self._watched:
             detail = {"attempt": claim.attempt, "token": claim.token, "deadline": deadline}
-            self._record("claim", parcel.fields, detail, actor=holder)
+            self._record("claim", fields, detail, actor=holder)
         return claim
 
     def _end_claim(self, claim: Claim, kind: str, *, failed: bool) -> None:
         """Give a claimed tuple back: released by its holder, or lapsed."""
         expiry = self._forget_claim(claim, kind)
-        if self._is_watched():
+        if self._watched:
             detail = {"attempt": claim.attempt, "token": claim.token}
             self._record(kind, claim._original, detail, actor=claim.holder)
         attempts = claim.attempt if failed else claim.attempt - 1
-        self._give_back(_Parcel(claim._seq, claim._original, expiry, attempts))
+        self._give_back((claim._seq, claim._original, expiry, attempts))
 
     def _forget_claim(self, claim: Claim, how: str) -> tuple[float, str] | None:
         del self._claims[claim._seq]
@@ -250,9 +265,11 @@ class Board:
             raise self._timeout_error(operation, pattern, timeout)
         waiter = self._arrive(operation, pattern, timeout)
         waiter.lease = lease
-        (self._readers if operation == "read" else self._takers).add(waiter)
-        self._waiting += 1
-        self._call_writers()  # one of them may have what this waiter wants
+        waiter.line = self._readers if operation == "read" else self._takers
+        waiter.line.add(waiter)
+        self._quiet_loop = None
+        if self._writers:
+            self._call_writers()  # one of them may have what this waiter wants
         try:
             outcome = await waiter.call
         except BaseException:
@@ -261,7 +278,7 @@ class Board:
             elif waiter.claim is not None and waiter.claim._ended == "":
                 self._end_claim(waiter.claim, "release", failed=False)
             elif not waiter.dismissed:
-                self._dismiss(waiter, "cancelled")
+                self._dismiss(waiter, _CANCELLED)
                 self._call_writers()  # one of them may have been called for this waiter
             raise
         if outcome == _SERVED:
@@ -291,7 +308,7 @@ class Board:
                 outcome = await writer.call
             except BaseException:
                 if not writer.dismissed:
-                    self._dismiss(writer, "cancelled")
+                    self._dismiss(writer, _CANCELLED)
                 self._called.pop(writer.number, None)
                 self._call_writers()
                 raise
@@ -312,8 +329,9 @@ class Board:
     def _arrive(self, operation: str, pattern: Pattern, timeout: float | None) -> _Waiter:
         """Make a waiter and set its timer."""
         deadline = None if timeout is None else self._moment_in(timeout)
-        waiter = _Waiter(next(self._arrivals), operation, pattern, deadline)
-        if self._is_watched():
+        assert self._loop is not None
+        waiter = _Waiter(next(self._arrivals), operation, pattern, deadline, self._loop)
+        if self._watched:
             self._record("wait", (), waiter.detail())
         self._set_timer(waiter)
         return waiter
@@ -323,7 +341,7 @@ class Board:
         writer.call = asyncio.get_running_loop().create_future()
         writer.dismissed = False
         self._writers = dict(sorted({**self._writers, writer.number: writer}.items()))
-        if self._is_watched():
+        if self._watched:
             self._record("wait", (), writer.detail())
         self._set_timer(writer)
 
@@ -335,15 +353,15 @@ class Board:
             if writer.call.done():
                 continue
             if self._accepts(writer.pattern):
-                writer.seq = next(self._sequence)
+                writer.seq = self._store.next_number()
                 self._called[writer.number] = writer
                 self._dismiss(writer, _SERVED)
-            elif not self._waiting:
+            elif not self._takers.size:
                 return
 
     def _accepts(self, fields: Fields) -> bool:
         """Tell whether a tuple may be written now: there is room, or somebody waits to take it."""
-        return self._has_room() or (self._waiting > 0 and self._is_wanted(fields))
+        return self._has_room() or (self._takers.size > 0 and self._is_wanted(fields))
 
     def _has_room(self) -> bool:
         if self.capacity is None:
@@ -358,13 +376,9 @@ class Board:
         return True
 
     def _is_wanted(self, fields: Fields) -> bool:
-        def wants(waiter: _Waiter, fields: Fields) -> bool:
-            try:
-                return self._waits_for(waiter, fields)
-            except Exception:  # its owner learns of it when the tuple is offered
-                return False
-
-        return self._takers.first(fields, wants) is not None
+        taker = self._takers.first(fields, self._wants)
+        self._failed.clear()  # whoever's test raised learns of it when the tuple is offered
+        return taker is not None
 
     def _set_timer(self, waiter: _Waiter) -> None:
         if waiter.deadline is not None:
@@ -385,20 +399,17 @@ class Board:
 
     def _dismiss(self, waiter: _Waiter, outcome: str | Exception) -> None:
         """End a wait: out of the line, timer off, and wake the one who waited."""
-        if waiter.operation == "read":
-            self._readers.remove(waiter)
-            self._waiting -= 1
-        elif waiter.operation in ("take", "claim"):
-            self._takers.remove(waiter)
-            self._waiting -= 1
-        else:
+        if waiter.line is None:
             del self._writers[waiter.number]
+        else:
+            waiter.line.remove(waiter)
         waiter.dismissed = True
         if waiter.timer is not None:
             waiter.timer.cancel()
-        if not (waiter.call.done() or waiter.call.get_loop().is_closed()):
+        # Who was cancelled is called already, or its loop is closed and nobody is there to be called.
+        if outcome is not _CANCELLED and not waiter.call.done():
             waiter.call.set_result(outcome)
-        if self._is_watched():
+        if self._watched:
             why = outcome if isinstance(outcome, str) else "error"
             self._record("leave", (), {**waiter.detail(), "why": why}, actor=waiter.life.name)
 
@@ -406,11 +417,17 @@ class Board:
         waiters = [*self._takers, *self._readers, *self._writers.values()]
         return sorted(waiters, key=lambda waiter: waiter.number)
 
+    @property
+    def _waiting(self) -> int:
+        """How many wait, for a tuple or for room."""
+        return self._takers.size + self._readers.size + len(self._writers)
+
     # ------------------------------------------------------------------------------------------------
     # Moments: the end of a ttl or of a lease
 
     def _remind(self, moment: float, seq: int, token: int) -> None:
         """Note that something ends at ``moment``, and see to it that the timer rings by then."""
+        self._quiet_loop = None
         if len(self._moments) > 64 + 2 * (len(self._expiries) + len(self._claims)):
             # Most of the notes are about tuples that are gone and leases that were renewed.
             self._moments = [(claim.deadline, seq, claim.token) for seq, claim in self._claims.items()]
@@ -449,41 +466,69 @@ class Board:
     def _shut(self) -> None:
         """End all waiting, and all watching after the events so far."""
         self._closed = True
+        self._quiet_loop = None
         for waiter in self._all_waiters():
             if not waiter.call.done():
                 self._dismiss(waiter, _CLOSED)
-        if self._is_watched():
+        if self._watched:
             self._record("shut")
         for watch in self._watches:
             watch.end()
 
     def _record_expiry(self, fields: Fields, expiry: tuple[float, str]) -> None:
-        if self._is_watched():
+        if self._watched:
             self._record("expire", fields, actor=expiry[1])
 
     # ------------------------------------------------------------------------------------------------
     # The loop, the trace, and errors
 
     def _begin(self) -> None:
-        """Start of every operation: is this the right loop, is anything over, and who keeps the diary?"""
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._move_to(loop)
+        """Start of every operation: is this the right loop, is anything over, and who keeps the diary?
+
+        While a space is quiet, that is, while there is nothing but tuples in it, only the loop and the diary
+        have to be asked after. `write` and `try_take` do that themselves: a call would cost as much again.
+        ``_quiet_loop`` is the space's loop then, and None from the moment at which there is more.
+        """
+        quiet = self._quiet_loop
+        if (
+            quiet is not None
+            and get_ident() == self._thread
+            and quiet.is_running()
+            and trace_variable.get() is None
+        ):
+            return
+        # A loop that runs in this thread is the running one; asyncio.get_running_loop takes thrice the time.
+        if self._loop is None or get_ident() != self._thread or not self._loop.is_running():
+            self._move_to(asyncio.get_running_loop())
         self._trace = trace_variable.get()
-        if self._moments and self._moments[0][0] <= loop.time():
+        self._watched = self._trace is not None or bool(self._watches)
+        if self._moments and self._moments[0][0] <= self._now():
             self._end_what_is_over()
+        has_more_than_tuples = (
+            self._watched
+            or self._takers.size
+            or self._readers.size
+            or self._moments
+            or self._attempts
+            or self._closed
+            or self.capacity is not None
+        )
+        self._quiet_loop = None if has_more_than_tuples else self._loop
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Belong to ``loop`` from now on, if no other loop is still using this space."""
         if self._refusal:
             raise RuntimeError(self._refusal)
         old = self._loop
+        if old is loop:  # the same loop, run again by another thread
+            self._thread = get_ident()
+            return
         if old is not None and not old.is_closed():
             raise RuntimeError(
                 f"Space {self.name!r} belongs to another event loop or thread. "
                 "Make the space inside the async function that uses it, and use it in that loop only."
             )
-        if old is not None and (self._waiting or self._writers or self._called or self._claims):
+        if old is not None and (self._waiting or self._called or self._claims):
             raise RuntimeError(
                 f"Space {self.name!r} was left by an earlier event loop with somebody still waiting, or "
                 "a claim still open. Make a new space inside the async function that uses it."
@@ -492,6 +537,7 @@ class Board:
         if adopt is not None:
             adopt(self)
         self._loop = loop
+        self._thread = get_ident()
         self._timer = None
         self._watches = []  # who watched from a loop that is closed will not look again
         if old is not None and self._expiries:
@@ -504,7 +550,7 @@ class Board:
     def refuse(self, reason: str) -> None:
         """Accept no operation any more. For a simulation whose thread could not be stopped."""
         self._refusal = reason
-        self._loop = None
+        self._loop = self._quiet_loop = None
 
     def withdraw_dead(self) -> None:
         """Withdraw the waiters of actors that have crashed. For the loop that lets them crash."""
@@ -517,10 +563,12 @@ class Board:
 
     def _add_watch(self, watch: Watch) -> None:
         self._begin()
+        self._quiet_loop = None
         if self._closed:
             watch.end()
         else:
             self._watches.append(watch)
+            self._watched = True
 
     def _remove_watch(self, watch: Watch) -> None:
         if watch in self._watches:
@@ -532,19 +580,17 @@ class Board:
         Otherwise 0.1 s after 0.2 s would be a moment just after 0.3 s, and a deadline would be missed.
         """
         now = self._now()
-        return max(round(now + seconds, 6), round(now + 1e-6, 6))
+        moment = round(now + seconds, 6)
+        return moment if moment > now else round(now + 1e-6, 6)
 
     def _now(self) -> float:
         assert self._loop is not None
         return self._loop.time()
 
-    def _is_watched(self) -> bool:
-        return self._trace is not None or bool(self._watches)
-
     def _record(
         self, kind: str, fields: Fields = (), detail: dict[str, Any] | None = None, actor: str | None = None
     ) -> None:
-        name = current_life().name if actor is None else actor
+        name = current_life(self._loop).name if actor is None else actor
         fields = copied(fields)
         if self._trace is not None:
             event = self._trace.record(
@@ -555,11 +601,10 @@ class Board:
         for watch in self._watches:
             watch.offer(event)
 
-    def _refuse_if_closed(self, operation: str) -> None:
-        if self._closed:
-            raise SpaceClosed(
-                f"{operation}: space {self.name!r} is closed, and nothing can be written to it any more."
-            )
+    def _closed_error(self, operation: str) -> SpaceClosed:
+        return SpaceClosed(
+            f"{operation}: space {self.name!r} is closed, and nothing can be written to it any more."
+        )
 
     def _timeout_error(self, operation: str, pattern: Pattern, timeout: float | None) -> TimeoutError:
         what = "had no room" if operation in _WRITING else "had no match"

@@ -24,7 +24,7 @@ from collections import deque
 from contextvars import Context
 
 from tutorial_lib.arguments import check_duration
-from tutorial_lib.members import same_loop
+from tutorial_lib.members import loop_and_shift
 from tutorial_lib.trace import current_life
 
 __all__ = ["RateLimiter"]
@@ -49,8 +49,7 @@ class RateLimiter:
     """Grants at most ``limit`` permits in any ``window`` seconds: ``await limiter.acquire()``.
 
     A window is half open, [t, t + window), and may begin at any t. Permits are granted in the order of
-    asking, each as early as the limit allows. A caller that is cancelled gives its turn to the next. Make
-    the limiter inside the async function that uses it.
+    asking, each as early as the limit allows. A caller that is cancelled gives its turn to the next.
 
     Raises `TypeError` or `ValueError` unless ``limit`` is a whole number of at least 1 and ``window`` a
     positive number of seconds.
@@ -81,12 +80,14 @@ class RateLimiter:
     async def acquire(self) -> None:
         """Wait for a permit. Whoever gets one without waiting does not pause.
 
-        Raises `RuntimeError` if the limiter was used in another event loop before.
+        Raises `RuntimeError` if the limiter belongs to another event loop that is still open.
         """
-        self._loop = same_loop("This rate limiter", self._loop)
-        permit = _Permit(self._loop)
+        loop, shift = loop_and_shift("This rate limiter", self._loop)
+        if loop is not self._loop:
+            self._move_to(loop, shift)
+        permit = _Permit(loop)
         self._waiting.append(permit)
-        self._grant(self._loop)
+        self._grant(loop)
         if permit.moment is not None:
             return
         try:
@@ -94,8 +95,15 @@ class RateLimiter:
         except asyncio.CancelledError:
             if permit.moment is not None:  # it was granted in the very moment of the cancellation
                 self._granted.remove(permit.moment)
-                self._grant(self._loop)
+                self._grant(loop)
             raise
+
+    def _move_to(self, loop: asyncio.AbstractEventLoop, shift: float) -> None:
+        """Belong to ``loop`` from now on. Nobody waits any more on the loop before, which is closed."""
+        self._loop = loop
+        self._granted = deque(moment + shift for moment in self._granted)
+        self._waiting.clear()
+        self._timer = None
 
     def _grant(self, loop: asyncio.AbstractEventLoop) -> None:
         """Grant what the limit allows now, and set the timer for the next."""

@@ -26,10 +26,10 @@ __all__ = [
     "Member",
     "check_async_function",
     "end_members",
+    "loop_and_shift",
     "record",
     "report_stragglers",
     "run",
-    "same_loop",
 ]
 
 PATIENCE = 5.0  # seconds in which a cancelled member may tidy up
@@ -199,14 +199,18 @@ def check_async_function(function: object, need: str) -> None:
         raise TypeError(f"{need}, got {function!r}.")
 
 
-def same_loop(what: str, before: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop:
-    """Return the running loop. Raises `RuntimeError` if ``what`` was used on another one ``before``.
+def loop_and_shift(
+    what: str, before: asyncio.AbstractEventLoop | None
+) -> tuple[asyncio.AbstractEventLoop, float]:
+    """Return the running loop, and what has to be added to moments on the clock of the one ``before``.
 
-    Moments on the clock of one loop say nothing on that of another.
+    Raises `RuntimeError` if ``what`` was used on another loop before that is not closed yet.
     """
     loop = asyncio.get_running_loop()
-    if before is not None and before is not loop:
+    if before is None or before is loop:
+        return loop, 0.0
+    if not before.is_closed():
         raise RuntimeError(
-            f"{what} was used in another event loop before. Make it inside the async function that uses it."
+            f"{what} belongs to another event loop or thread. Make it inside the async function that uses it."
         )
-    return loop
+    return loop, loop.time() - before.time()

@@ -35,7 +35,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from tutorial_lib.arguments import check_duration
-from tutorial_lib.members import check_async_function, record, same_loop
+from tutorial_lib.members import check_async_function, loop_and_shift, record
 from tutorial_lib.trace import Life, current_life
 
 __all__ = ["Breaker", "BreakerOpen"]
@@ -56,7 +56,6 @@ class Breaker:
     The ``fail_max``-th failure in a row opens it. After ``reset_timeout`` seconds the next call is the
     probe. A failure is any `Exception`, and it reaches the caller as it is. A cancelled call counts neither
     way. Each change is recorded as ``open``, ``half_open`` or ``close`` with the ``name`` of the breaker.
-    Make the breaker inside the async function that uses it.
 
     Raises `TypeError` or `ValueError` unless ``fail_max`` is a whole number of at least 1 and
     ``reset_timeout`` a positive number of seconds.
@@ -93,7 +92,8 @@ class Breaker:
         """Await ``action()`` and return its result, unless the breaker is open.
 
         Raises `BreakerOpen` without calling ``action`` while it is open, or while another call is the
-        probe; whatever ``action`` raises; and `TypeError` if it cannot be called.
+        probe; whatever ``action`` raises; `TypeError` if it cannot be called; and `RuntimeError` if the
+        breaker belongs to another event loop that is still open.
 
         >>> async def send():
         ...     return "sent"
@@ -101,9 +101,11 @@ class Breaker:
         'sent'
         """
         check_async_function(action, "Breaker.call() needs an async function, as in breaker.call(send)")
-        self._loop = same_loop("This breaker", self._loop)
-        if isinstance(self._state, _Open) and self._state.left() <= HALF_A_TICK:
-            self._change(_HalfOpen(self), "half_open")
+        self._loop, shift = loop_and_shift("This breaker", self._loop)
+        if isinstance(self._state, _Open):
+            self._state.until += shift
+            if self._state.left() <= HALF_A_TICK:
+                self._change(_HalfOpen(self), "half_open")
         return await self._state.call(action)
 
     def _change(self, state: _State, kind: str) -> None:
@@ -143,11 +145,11 @@ class _Open:
     word = "open"
 
     def __init__(self, breaker: Breaker) -> None:
-        self._until = asyncio.get_running_loop().time() + breaker.reset_timeout
+        self.until = asyncio.get_running_loop().time() + breaker.reset_timeout
 
     def left(self) -> float:
         """Return for how many seconds it stays open."""
-        return self._until - asyncio.get_running_loop().time()
+        return self.until - asyncio.get_running_loop().time()
 
     async def call(self, action: Action[Result]) -> Result:
         raise BreakerOpen(

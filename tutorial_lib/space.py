@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
@@ -34,7 +35,7 @@ from tutorial_lib.board import Board, SpaceClosed
 from tutorial_lib.claims import REFUSED, Claim, ClaimEntry, StaleClaim
 from tutorial_lib.patterns import Pattern, shown
 from tutorial_lib.store import Fields, copied
-from tutorial_lib.trace import current_life
+from tutorial_lib.trace import current_life, trace_variable
 from tutorial_lib.watching import SPACE_KINDS, Watch
 
 __all__ = ["Claim", "SpaceClosed", "SpaceStats", "StaleClaim", "TupleSpace", "WaiterInfo"]
@@ -87,7 +88,7 @@ class TupleSpace(Board):
     def __repr__(self) -> str:
         bound = "" if self.capacity is None else f" of {self.capacity}"
         claimed = f", {len(self._claims)} claimed" if self._claims else ""
-        waiting = f", {self._waiting + len(self._writers)} waiting" if self._waiting or self._writers else ""
+        waiting = f", {self._waiting} waiting" if self._waiting else ""
         closed = ", closed" if self._closed else ""
         return f"<TupleSpace {self.name}, {len(self._store)}{bound} tuples{claimed}{waiting}{closed}>"
 
@@ -105,15 +106,29 @@ class TupleSpace(Board):
         class); `TypeError` for a value that cannot be copied; `TimeoutError`; `SpaceClosed`. After any
         error, cancellation included, the tuple has not been written.
         """
-        tuple_ = checked_tuple(fields)
-        check_duration("ttl", ttl, zero=False)
-        check_duration("timeout", timeout)
+        fields = checked_tuple(fields)
+        quiet = self._quiet_loop
+        if (
+            quiet is not None  # the same as in _begin
+            and get_ident() == self._thread
+            and quiet.is_running()
+            and trace_variable.get() is None
+            and ttl is None
+            and timeout is None
+        ):
+            self._store.add(fields)
+            return
+        if ttl is not None:
+            check_duration("ttl", ttl, zero=False)
+        if timeout is not None:
+            check_duration("timeout", timeout)
         self._begin()
-        self._refuse_if_closed("write")
+        if self._closed:
+            raise self._closed_error("write")
         place = None
-        if not self._accepts(tuple_):
-            place = await self._wait_for_room("write", tuple_, timeout)
-        self._put(tuple_, ttl, place)
+        if self.capacity is not None and not self._accepts(fields):
+            place = await self._wait_for_room("write", fields, timeout)
+        self._put(fields, ttl, place)
 
     async def write_many(
         self, tuples: Iterable[Sequence[Any]], ttl: float | None = None, timeout: float | None = None
@@ -139,7 +154,8 @@ class TupleSpace(Board):
         check_duration("ttl", ttl, zero=False)
         check_duration("timeout", timeout)
         self._begin()
-        self._refuse_if_closed("write_many")
+        if self._closed:
+            raise self._closed_error("write_many")
         deadline = None if timeout is None else self._moment_in(timeout)
         for number, tuple_ in enumerate(ready):
             place = None
@@ -174,7 +190,8 @@ class TupleSpace(Board):
         new = checked_tuple(as_tuple(fields, "replace() needs the new tuple"))
         check_duration("ttl", ttl, zero=False)
         self._begin()
-        self._refuse_if_closed("replace")
+        if self._closed:
+            raise self._closed_error("replace")
         seq = self._store.oldest(wanted)
         if seq is None and not insert:
             await asyncio.sleep(0)  # as the try_ forms: a loop that polls does not freeze its neighbours
@@ -192,7 +209,7 @@ class TupleSpace(Board):
                 self._put(new, ttl, place)
                 return None
         old = self._remove(seq)
-        if self._is_watched():
+        if self._watched:
             self._record("replace", new, {"old": copied(old)})
         self._place(new, ttl)
         self._call_writers()
@@ -212,23 +229,23 @@ class TupleSpace(Board):
         taken the tuple with it: `claim` is for work that must not be lost.
         """
         check_pattern("take", pattern)
-        check_duration("timeout", timeout)
+        if timeout is not None:
+            check_duration("timeout", timeout)
         self._begin()
-        seq = self._store.oldest(pattern)
-        if seq is None:
-            waiter = await self._wait_for_match("take", pattern, timeout)
-            assert waiter.parcel is not None
-            return waiter.parcel.fields
-        parcel = self._pack(seq)
-        if self._is_watched():
-            self._record("take", parcel.fields)
-        self._call_writers()
+        parcel = self._take_out(pattern)
+        if parcel is None:
+            return (await self._wait_for_match("take", pattern, timeout)).fields
+        _, fields, _, _ = parcel
+        if self._watched:
+            self._record("take", fields)
+        if self._writers:
+            self._call_writers()
         try:
             await asyncio.sleep(0)
         except BaseException:
             self._return_undelivered(parcel)
             raise
-        return parcel.fields
+        return fields
 
     async def read(self, *pattern: Any, timeout: float | None = None) -> Fields:
         """Return a copy of the oldest tuple that matches and leave it there. Waits for one if there is none.
@@ -240,9 +257,9 @@ class TupleSpace(Board):
         self._begin()
         seq = self._store.oldest(pattern)
         if seq is None:
-            return (await self._wait_for_match("read", pattern, timeout)).copy
+            return (await self._wait_for_match("read", pattern, timeout)).fields
         fields = copied(self._store.live[seq])
-        if self._is_watched():
+        if self._watched:
             self._record("read", fields)
         await asyncio.sleep(0)
         return fields
@@ -254,16 +271,26 @@ class TupleSpace(Board):
         polls does not freeze its neighbours; when it finds one it does not. Raises `ValueError` without a
         pattern.
         """
-        check_pattern("try_take", pattern)
-        self._begin()
-        seq = self._store.oldest(pattern)
-        if seq is None:
+        quiet = self._quiet_loop
+        if (
+            quiet is None  # the same as in _begin
+            or get_ident() != self._thread
+            or not quiet.is_running()
+            or trace_variable.get() is not None
+            or not pattern
+        ):
+            check_pattern("try_take", pattern)
+            self._begin()
+            quiet = self._quiet_loop
+        found = self._store.take(pattern)
+        if found is None:
             await asyncio.sleep(0)
             return None
-        fields = self._remove(seq)
-        if self._is_watched():
-            self._record("take", fields)
-        if self._writers:
+        seq, fields = found
+        if quiet is None:
+            self._forget(seq)
+            if self._watched:
+                self._record("take", fields)
             self._call_writers()
         return fields
 
@@ -276,7 +303,7 @@ class TupleSpace(Board):
             await asyncio.sleep(0)
             return None
         fields = copied(self._store.live[seq])
-        if self._is_watched():
+        if self._watched:
             self._record("read", fields)
         return fields
 
@@ -291,7 +318,7 @@ class TupleSpace(Board):
             raise ValueError(f"take_all() needs a limit of 0 or more, got {shown(limit)}.")
         self._begin()
         taken = [self._remove(seq) for seq in self._store.all(pattern)[:limit]]
-        if self._is_watched():
+        if self._watched:
             for fields in taken:
                 self._record("take", fields)
         self._call_writers()
@@ -345,12 +372,12 @@ class TupleSpace(Board):
 
     async def _enter_claim(self, pattern: Pattern, lease: float, timeout: float | None) -> Claim:
         self._begin()
-        seq = self._store.oldest(pattern)
-        if seq is None:
+        parcel = self._take_out(pattern)
+        if parcel is None:
             waiter = await self._wait_for_match("claim", pattern, timeout, lease)
             assert waiter.claim is not None
             return waiter.claim
-        claim = self._open_claim(self._pack(seq), lease, current_life().name)
+        claim = self._open_claim(parcel, lease, current_life(self._loop).name)
         try:
             await asyncio.sleep(0)
         except BaseException:
@@ -372,7 +399,7 @@ class TupleSpace(Board):
         self._check_holds(claim, "renew")
         claim.deadline = self._moment_in(lease)
         self._remind(claim.deadline, claim._seq, claim.token)
-        if self._is_watched():
+        if self._watched:
             self._record("renew", claim.fields, {"token": claim.token, "deadline": claim.deadline})
 
     async def _release(self, claim: Claim) -> None:
@@ -387,8 +414,8 @@ class TupleSpace(Board):
         target = self._of_same_loop(kind, to)
         self._check_holds(claim, kind)
         place = None
-        if new:
-            target._refuse_if_closed(kind)
+        if new and target._closed:
+            raise target._closed_error(kind)
         while new and target is not self and not target._accepts(new):
             try:
                 place = await target._wait_for_room(kind, new, claim.deadline - self._now())
@@ -398,7 +425,7 @@ class TupleSpace(Board):
             target._call_writers()  # the room goes to the next
             self._check_holds(claim, kind)
         self._forget_claim(claim, kind)
-        if self._is_watched():
+        if self._watched:
             detail = {"attempt": claim.attempt, "token": claim.token, **detail}
             self._record(kind, claim.fields, detail, actor=claim.holder)
         if new:
@@ -482,9 +509,8 @@ class TupleSpace(Board):
     async def stats(self) -> SpaceStats:
         """Return how many tuples, claims and waiters there are."""
         self._begin()
-        waiting = self._waiting + len(self._writers)
         return SpaceStats(
-            self.name, len(self._store), len(self._claims), waiting, self.capacity, self._closed
+            self.name, len(self._store), len(self._claims), self._waiting, self.capacity, self._closed
         )
 
     async def waiters(self) -> list[WaiterInfo]:

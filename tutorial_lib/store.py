@@ -8,8 +8,10 @@ index      for one signature: from the bound values to the sequence numbers of t
 plan       how to look for patterns of one shape: which index, and which fields to test afterwards
 =========  ================================================================================
 
-An index is made when a signature is first asked for. Numbers are removed from it lazily: a number that is
-no longer live is skipped when it is met, and all of them go once they outnumber the live ones.
+An index is made when a signature is first asked for, and always lags behind: only when it is asked again
+does it enter the tuples that were written since. So a write costs the same however many indexes there are.
+Numbers leave an index just as lazily: one that is no longer live is skipped when it is met, and all indexes
+begin anew once the dead numbers outnumber the live ones.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import heapq
 from abc import ABCMeta
 from bisect import bisect_left
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from enum import Enum
 from operator import itemgetter
@@ -31,7 +33,7 @@ Fields = tuple[Any, ...]
 ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
 """Immutable values, which nobody has to copy and every index can hold."""
 
-INDEXES_PER_LENGTH: Final = 8  # a write keeps every index of its length up to date, so there are not many
+INDEXES_PER_LENGTH: Final = 8  # each takes memory for every tuple, so there are not many
 DEAD_ALLOWED: Final = 1024  # dead numbers tolerated beyond the live ones before the indexes are cleaned
 DEAD_ALLOWED_WHEN_EMPTY: Final = 64
 LONG_SEARCH: Final = 64  # a search by class that skips more tuples than this gets an index of its own
@@ -58,7 +60,7 @@ def _copied_value(value: Any) -> Any:
 class Plan:
     """How to look for patterns of one shape, that is, with fields of these classes."""
 
-    __slots__ = ("bound", "checked", "index", "key", "length", "typed", "untested")
+    __slots__ = ("bound", "checked", "index", "is_covered", "key", "length", "signature", "typed")
 
     def __init__(self, shape: tuple[type, ...]) -> None:
         self.length = len(shape)
@@ -68,8 +70,10 @@ class Plan:
         # 1, True and 1.0 share a place in every dictionary, so numbers are compared once more.
         exact = {i for i in self.bound if not issubclass(shape[i], (int, float))}
         self.checked = tuple(i for i, cls in enumerate(shape) if cls is not type(ANY) and i not in exact)
-        self.untested = not self.checked
+        # where a store looks for tuples, and where those who wait for one stand
         self.index: Index | None = None
+        self.is_covered = False  # whether one bucket of the index holds all that can match
+        self.signature: _Signature[Any] | None = None
 
 
 def plan_of(pattern: Pattern, plans: dict[tuple[type, ...], Plan]) -> Plan:
@@ -97,11 +101,33 @@ def _pick_nothing(fields: Fields) -> None:
     return None
 
 
+def fits_plainly(pattern: Pattern, fields: Fields) -> bool:
+    """Tell whether the fields match as far as a quick look goes. If not, `fits` may still find that they do.
+
+    Looks only at classes and plain values, and asks no ``where`` test and nobody's own ``==``.
+    """
+    if len(pattern) != len(fields):
+        return False
+    i = 0  # counted by hand: zip and enumerate would take half as long again
+    for wanted in pattern:
+        if wanted is not ANY:
+            value = fields[i]
+            kind = type(value)
+            if kind is not wanted and (kind is not type(wanted) or kind not in ATOMS or value != wanted):
+                return False
+        i += 1  # noqa: SIM113
+    return True
+
+
 def fits(pattern: Pattern, fields: Fields, positions: Iterable[int]) -> bool:
     """Tell whether the fields at these positions match. The test of a ``where`` gets a copy."""
     for i in positions:
         wanted, value = pattern[i], fields[i]
-        if isinstance(wanted, Where) and type(value) not in ATOMS:
+        kind = type(value)
+        # The two commonest cases first: the very class, and a plain value of the same kind.
+        if wanted is ANY or kind is wanted or (kind is type(wanted) and kind in ATOMS and value == wanted):
+            continue
+        if isinstance(wanted, Where) and kind not in ATOMS:
             value = deepcopy(value)
         if not field_matches(wanted, value):
             return False
@@ -118,46 +144,68 @@ Bucket = int | deque[int]
 class Index:
     """From the values (and, if asked, the classes) at some positions to the numbers of the tuples."""
 
-    __slots__ = ("bound", "buckets", "class_key", "classes", "key", "odd", "typed")
+    __slots__ = ("bound", "buckets", "classes", "end", "key", "length", "odd", "typed")
 
-    def __init__(self, bound: tuple[int, ...], typed: tuple[int, ...]) -> None:
+    def __init__(self, length: int, bound: tuple[int, ...], typed: tuple[int, ...]) -> None:
+        self.length = length
         self.bound = bound
         self.typed = typed
         self.key = _picker(bound)
-        self.class_key = _picker(typed)
         self.buckets: dict[Any, Bucket] = {}
         self.odd: deque[int] = deque()  # tuples with a value at a bound position that cannot be hashed
         self.classes: dict[tuple[type, ...], None] = {}  # the combinations of classes seen so far
+        self.end = 0  # tuples from this number on have not been entered yet
 
-    def bucket_key(self, fields: Fields) -> Any:
-        """Return the key under which a stored tuple is found."""
-        if not self.typed:
-            return self.key(fields)
+    def catch_up(self, line: deque[int], live: dict[int, Fields], end: int) -> None:
+        """Enter the tuples in ``line`` that have not been entered yet. All numbers are below ``end``."""
+        new = []
+        for seq in reversed(line):
+            if seq < self.end:
+                break
+            new.append(seq)
+        self.end = end
+        length, buckets = self.length, self.buckets
+        key_of = self.key_with_classes if self.typed else self.key
+        for seq in reversed(new):
+            fields = live.get(seq)
+            if fields is None or len(fields) != length:
+                continue
+            try:
+                key = key_of(fields)
+                bucket = buckets.get(key)
+            except Exception:  # unhashable, or a hash or == of the value's own that raises
+                self.odd.append(seq)
+                continue
+            if bucket is None:
+                buckets[key] = seq
+            elif isinstance(bucket, deque):
+                bucket.append(seq)
+            else:
+                buckets[key] = deque((bucket, seq)) if bucket in live else seq
+
+    def numbers(self, key: Any, live: dict[int, Fields]) -> Sequence[int]:
+        """Return the numbers under this key, oldest first. The first of them is live, others may be dead."""
+        bucket = self.buckets.get(key)
+        if bucket is None:
+            return ()
+        if isinstance(bucket, int):
+            return (bucket,) if bucket in live else ()
+        while bucket and bucket[0] not in live:
+            bucket.popleft()
+        return bucket
+
+    def key_with_classes(self, fields: Fields) -> Any:
+        """Return the key of a stored tuple in an index by values and classes."""
         classes = tuple(type(fields[i]) for i in self.typed)
         self.classes[classes] = None
         return self.key(fields), classes
 
-    def add(self, seq: int, fields: Fields) -> None:
-        """Add the newest tuple."""
-        try:
-            key = self.bucket_key(fields)
-            bucket = self.buckets.get(key)
-        except Exception:  # unhashable, or a hash or == of the value's own that raises
-            self.odd.append(seq)
-            return
-        if bucket is None:
-            self.buckets[key] = seq
-        elif isinstance(bucket, int):
-            self.buckets[key] = deque((bucket, seq))
-        else:
-            bucket.append(seq)
-
     def add_back(self, seq: int, fields: Fields) -> None:
-        """Add a tuple that was here before, at the place of its age."""
+        """Enter a tuple that was here before, at the place of its age."""
         try:
-            key = self.bucket_key(fields)
+            key = self.key_with_classes(fields) if self.typed else self.key(fields)
             bucket = self.buckets.get(key)
-        except Exception:
+        except Exception:  # as above
             _insert(self.odd, seq)
             return
         if bucket is None:
@@ -168,16 +216,20 @@ class Index:
         _insert(bucket, seq)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything, and begin anew when next asked."""
         self.buckets.clear()
         self.odd.clear()
         self.classes.clear()
+        self.end = 0
 
 
 def _insert(numbers: deque[int], seq: int) -> None:
     """Put a number at its place, unless it is there: a number is left behind when its tuple is removed."""
+    if not numbers or numbers[-1] < seq:
+        numbers.append(seq)
+        return
     place = bisect_left(numbers, seq)
-    if place == len(numbers) or numbers[place] != seq:
+    if numbers[place] != seq:
         numbers.insert(place, seq)
 
 
@@ -185,7 +237,7 @@ class Store:
     """The tuples of a space.
 
     >>> store = Store()
-    >>> store.add(0, ("task", 1)); store.add(1, ("task", 2))
+    >>> store.add(("task", 1)); store.add(("task", 2))
     >>> store.oldest(("task", int))
     0
     >>> store.remove(0), store.oldest(("task", int)), store.all(("task", ANY))
@@ -194,53 +246,76 @@ class Store:
 
     def __init__(self) -> None:
         self.live: dict[int, Fields] = {}
+        self._line: deque[int] = deque()  # all numbers, oldest first; dead ones among them
+        self._end = 0  # the number that the next tuple gets
         self._plans: dict[tuple[type, ...], Plan] = {}
         self._indexes: dict[int, list[Index]] = {}  # by length of the tuple
-        self._dead = 0
+        self._dead = 0  # how many dead numbers each index may hold
 
     def __len__(self) -> int:
         return len(self.live)
 
-    def add(self, seq: int, fields: Fields) -> None:
-        """Store a tuple that is newer than all that are here."""
+    def add(self, fields: Fields) -> None:
+        """Store a new tuple."""
+        seq = self._end
         self.live[seq] = fields
-        for index in self._indexes.get(len(fields), ()):
-            index.add(seq, fields)
+        self._line.append(seq)
+        self._end = seq + 1
+
+    def next_number(self) -> int:
+        """Return the number for a new tuple that is on its way, and not here yet."""
+        self._end += 1
+        return self._end - 1
 
     def add_back(self, seq: int, fields: Fields) -> None:
-        """Store a tuple at its old place among the others."""
+        """Store a tuple that has its number already, at its place among the others."""
         self.live[seq] = fields
+        _insert(self._line, seq)
         for index in self._indexes.get(len(fields), ()):
-            index.add_back(seq, fields)
+            if seq < index.end:
+                index.add_back(seq, fields)
 
     def remove(self, seq: int) -> Fields:
         """Remove a tuple and return it."""
-        fields = self.live.pop(seq)
+        live = self.live
+        fields = live.pop(seq)
         self._dead += 1
-        if self._dead > DEAD_ALLOWED_WHEN_EMPTY and (
-            not self.live or self._dead > len(self.live) + DEAD_ALLOWED
-        ):
-            self._clean()
+        if self._dead > DEAD_ALLOWED_WHEN_EMPTY and (not live or self._dead > len(live) + DEAD_ALLOWED):
+            self._bury_dead()
         return fields
+
+    def take(self, pattern: Pattern) -> tuple[int, Fields] | None:
+        """Remove the oldest tuple that matches. Return its number and itself, or None if there is none."""
+        live, line = self.live, self._line
+        # First a look at the oldest tuple of all: where a space serves as a queue, it is always that one.
+        while line:
+            seq = line[0]
+            if seq not in live:
+                line.popleft()
+            elif fits_plainly(pattern, live[seq]):
+                line.popleft()
+                return seq, (self.remove(seq) if self._indexes else live.pop(seq))
+            else:
+                break
+        found = self.oldest(pattern)
+        return None if found is None else (found, self.remove(found))
 
     def oldest(self, pattern: Pattern) -> int | None:
         """Return the number of the oldest tuple that matches, or None."""
+        live = self.live
+        if not live:
+            return None
         plan = plan_of(pattern, self._plans)
         index = plan.index or self._index_for(plan)
-        if plan.untested and not index.odd and index is plan.index:
-            # Nothing to test: the first live number of the bucket is the answer.
-            bucket = index.buckets.get(plan.key(pattern))
-            if bucket is None:
+        if index.end != self._end:
+            index.catch_up(self._line, live, self._end)
+        if plan.is_covered and not index.odd:
+            # The usual case: the first live number of one bucket is the answer.
+            numbers = index.numbers(plan.key(pattern), live)
+            if not numbers:
                 return None
-            live = self.live
-            if isinstance(bucket, int):
-                return bucket if bucket in live else None
-            while bucket:
-                if bucket[0] in live:
-                    return bucket[0]
-                bucket.popleft()
-            del index.buckets[plan.key(pattern)]
-            return None
+            if not plan.checked or fits(pattern, live[numbers[0]], plan.checked):
+                return numbers[0]
         return next(self._search(pattern, plan, index), None)
 
     def all(self, pattern: Pattern = ()) -> list[int]:
@@ -248,14 +323,15 @@ class Store:
         if not pattern:
             return sorted(self.live)
         plan = plan_of(pattern, self._plans)
-        return list(self._search(pattern, plan, plan.index or self._index_for(plan)))
+        return list(self._search(pattern, plan, self._index_for(plan)))
 
     def _search(self, pattern: Pattern, plan: Plan, index: Index) -> Iterator[int]:
         """Yield the numbers of the tuples that match, oldest first."""
+        index.catch_up(self._line, self.live, self._end)
         # Where the index covers the bound fields, only the others are left to test, except in odd tuples.
         positions = plan.checked if index.bound == plan.bound and not index.odd else range(plan.length)
         skipped = 0
-        for seq in self._candidates(pattern, plan, index):
+        for seq in self._candidates(pattern, index):
             fields = self.live.get(seq)
             if fields is None:
                 continue
@@ -264,17 +340,17 @@ class Store:
                 continue
             skipped += 1
             if skipped == LONG_SEARCH and plan.typed and not index.typed:
-                plan.index = self._make_index(plan.bound, plan.typed, plan.length)
+                self._use(self._index_by(plan.bound, plan.typed, plan.length), plan)
 
-    def _candidates(self, pattern: Pattern, plan: Plan, index: Index) -> Iterable[int]:
+    def _candidates(self, pattern: Pattern, index: Index) -> Iterable[int]:
         """Return the numbers, oldest first, among which the matching ones are. Some may be dead."""
-        key = plan.key(pattern) if index.bound == plan.bound else index.key(pattern)
+        key = index.key(pattern)
         if not index.typed:
-            buckets = [_numbers(index.buckets, key, self.live)]
+            buckets = [index.numbers(key, self.live)]
         else:
             wanted = [pattern[i] for i in index.typed]
             buckets = [
-                _numbers(index.buckets, (key, classes), self.live)
+                index.numbers((key, classes), self.live)
                 for classes in index.classes
                 if all(_covers(asked, cls) for asked, cls in zip(wanted, classes, strict=True))
             ]
@@ -284,66 +360,50 @@ class Store:
 
     def _index_for(self, plan: Plan) -> Index:
         """Return the index for this plan: the one for its signature, or the nearest if there are too many."""
-        for index in self._indexes.get(plan.length, ()):
-            if index.bound == plan.bound and not index.typed:
-                plan.index = index
-                return index
-        if len(self._indexes.get(plan.length, ())) < INDEXES_PER_LENGTH:
-            plan.index = self._make_index(plan.bound, (), plan.length)
+        if plan.index is not None:
             return plan.index
-        usable = [
-            index
-            for index in self._indexes[plan.length]
-            if not index.typed and set(index.bound) <= set(plan.bound)
-        ]
+        indexes = self._indexes.get(plan.length, [])
+        is_there = any(index.bound == plan.bound and not index.typed for index in indexes)
+        if is_there or len(indexes) < INDEXES_PER_LENGTH:
+            return self._use(self._index_by(plan.bound, (), plan.length), plan)
+        usable = [index for index in indexes if not index.typed and set(index.bound) <= set(plan.bound)]
         if usable:
             return max(usable, key=lambda index: len(index.bound))
         # None fits, so the oldest one makes room for one without any bound position, which fits everybody.
-        self._drop_index(self._indexes[plan.length][0], plan.length)
-        return self._make_index((), (), plan.length)
+        return self._index_by((), (), plan.length)
 
-    def _make_index(self, bound: tuple[int, ...], typed: tuple[int, ...], length: int) -> Index:
-        indexes = self._indexes.setdefault(length, [])
-        if typed and len(indexes) >= INDEXES_PER_LENGTH:
-            self._drop_index(indexes[0], length)
-        index = Index(bound, typed)
-        indexes.append(index)
-        self._fill([index], length)
+    def _use(self, index: Index, plan: Plan) -> Index:
+        """Look by this index from now on."""
+        plan.index = index
+        plan.is_covered = not index.typed
         return index
 
-    def _drop_index(self, index: Index, length: int) -> None:
-        self._indexes[length].remove(index)
+    def _index_by(self, bound: tuple[int, ...], typed: tuple[int, ...], length: int) -> Index:
+        """Return the index by these positions, made if there is none."""
+        indexes = self._indexes.setdefault(length, [])
+        for index in indexes:
+            if index.bound == bound and index.typed == typed:
+                return index
+        if len(indexes) >= INDEXES_PER_LENGTH:
+            self._drop_index(indexes[0])
+        made = Index(length, bound, typed)
+        indexes.append(made)
+        return made
+
+    def _drop_index(self, index: Index) -> None:
+        self._indexes[index.length].remove(index)
         for plan in self._plans.values():
             if plan.index is index:
                 plan.index = None
+                plan.is_covered = False
 
-    def _fill(self, indexes: list[Index], length: int) -> None:
-        for seq in sorted(self.live):  # given-back tuples stand at the end of the dictionary
-            fields = self.live[seq]
-            if len(fields) == length:
-                for index in indexes:
-                    index.add(seq, fields)
-
-    def _clean(self) -> None:
-        """Throw the dead numbers out of all indexes."""
-        for length, indexes in self._indexes.items():
+    def _bury_dead(self) -> None:
+        """Clear the line of dead numbers, and let all indexes begin anew."""
+        self._line = deque(seq for seq in self._line if seq in self.live)
+        for indexes in self._indexes.values():
             for index in indexes:
                 index.clear()
-            if self.live:
-                self._fill(indexes, length)
         self._dead = 0
-
-
-def _numbers(buckets: dict[Any, Bucket], key: Any, live: dict[int, Fields]) -> Iterable[int]:
-    """Return the numbers under this key. Dead ones at the front are thrown out on the way."""
-    bucket = buckets.get(key)
-    if bucket is None:
-        return ()
-    if isinstance(bucket, int):
-        return (bucket,)
-    while bucket and bucket[0] not in live:
-        bucket.popleft()
-    return bucket
 
 
 def _covers(asked: type, cls: type) -> bool:
@@ -362,36 +422,50 @@ class Waiting(Protocol):
 
     pattern: Pattern
     number: int  # the order of arrival
+    place: Any  # where it stands, which only `Waiters` has to know
 
 
 W = TypeVar("W", bound=Waiting)
 
 
+Line = OrderedDict[int, W]  # a plain dictionary finds its first entry slowly once many before it are gone
+"""Waiters by order of arrival."""
+
+
 class _Signature(Generic[W]):
-    """The waiters whose patterns bind the same positions: by the bound values, in order of arrival."""
+    """The waiters whose patterns bind the same positions: lines of them, by the bound values."""
 
-    __slots__ = ("key", "lines")
+    def __init__(self, bound: tuple[int, ...]) -> None:
+        self.bound = bound
+        self.key = _picker(bound)
+        self.lines: dict[Any, Line[W]] = {}
 
-    def __init__(self, plan: Plan) -> None:
-        self.key = plan.key
-        self.lines: dict[Any, OrderedDict[int, W]] = {}
+    def lines_for(self, fields: Fields) -> Iterable[Line[W]]:
+        """Return the lines in which somebody may want this tuple."""
+        if not self.lines:
+            return ()
+        try:
+            line = self.lines.get(self.key(fields))
+        except Exception:  # a value that cannot be hashed: anybody of this signature may want it
+            return self.lines.values()
+        return () if line is None else (line,)
 
 
 class Waiters(Generic[W]):
     """Those who wait for a tuple, found by the tuple. The same idea as `Index`, with the roles swapped."""
 
     def __init__(self) -> None:
+        self.size = 0
+        # A signature is kept when its last waiter goes: as a rule the next one comes soon.
+        self._signatures: dict[int, list[_Signature[W]]] = {}  # by length
         self._plans: dict[tuple[type, ...], Plan] = {}
-        self._signatures: dict[
-            int, dict[tuple[int, ...], _Signature[W]]
-        ] = {}  # by length, by bound positions
 
     def __iter__(self) -> Iterator[W]:
         """Go through all waiters in order of arrival."""
         waiters = [
             waiter
             for signatures in self._signatures.values()
-            for signature in signatures.values()
+            for signature in signatures
             for line in signature.lines.values()
             for waiter in line.values()
         ]
@@ -400,54 +474,57 @@ class Waiters(Generic[W]):
     def add(self, waiter: W) -> None:
         """Add the latest waiter."""
         plan = plan_of(waiter.pattern, self._plans)
-        signatures = self._signatures.setdefault(plan.length, {})
-        signature = signatures.get(plan.bound)
-        if signature is None:
-            signature = signatures[plan.bound] = _Signature(plan)
+        signature = plan.signature or self._signature_for(plan)
         key = signature.key(waiter.pattern)
         line = signature.lines.get(key)
         if line is None:
             line = signature.lines[key] = OrderedDict()
         line[waiter.number] = waiter
+        waiter.place = (signature.lines, key)
+        self.size += 1
 
     def remove(self, waiter: W) -> None:
-        """Remove a waiter, and its signature if it was the last: every write asks for each signature."""
-        plan = plan_of(waiter.pattern, self._plans)
-        signatures = self._signatures[plan.length]
-        signature = signatures[plan.bound]
-        key = signature.key(waiter.pattern)
-        line = signature.lines[key]
+        """Remove a waiter."""
+        lines, key = waiter.place
+        line = lines[key]
         del line[waiter.number]
         if not line:
-            del signature.lines[key]
-            if not signature.lines:
-                del signatures[plan.bound]
+            del lines[key]
+        self.size -= 1
 
     def first(self, fields: Fields, wants: Callable[[W, Fields], bool]) -> W | None:
         """Return the waiter that came first of all those that want this tuple, or None."""
         found: W | None = None
-        for line in self._lines(fields):
-            for waiter in line:
-                if found is not None and waiter.number > found.number:
-                    break
-                if wants(waiter, fields):
-                    found = waiter
-                    break
+        for signature in self._signatures.get(len(fields), ()):
+            for line in signature.lines_for(fields):
+                for waiter in line.values():
+                    if found is not None and waiter.number > found.number:
+                        break
+                    if wants(waiter, fields):
+                        found = waiter
+                        break
         return found
 
     def all(self, fields: Fields, wants: Callable[[W, Fields], bool]) -> list[W]:
         """Return all waiters that want this tuple, in order of arrival."""
-        found = [waiter for line in self._lines(fields) for waiter in line if wants(waiter, fields)]
+        found = [
+            waiter
+            for signature in self._signatures.get(len(fields), ())
+            for line in signature.lines_for(fields)
+            for waiter in line.values()
+            if wants(waiter, fields)
+        ]
         found.sort(key=lambda waiter: waiter.number)
         return found
 
-    def _lines(self, fields: Fields) -> Iterator[Iterable[W]]:
-        """Yield the lines in which somebody may want this tuple."""
-        for signature in self._signatures.get(len(fields), {}).values():
-            try:
-                line = signature.lines.get(signature.key(fields))
-            except Exception:  # a value that cannot be hashed: anybody of this signature may want it
-                yield from (line.values() for line in signature.lines.values())
-                continue
-            if line is not None:
-                yield line.values()
+    def _signature_for(self, plan: Plan) -> _Signature[W]:
+        """Return the signature of this plan, made if no other plan has it."""
+        signatures = self._signatures.setdefault(plan.length, [])
+        for signature in signatures:
+            if signature.bound == plan.bound:
+                break
+        else:
+            signature = _Signature(plan.bound)
+            signatures.append(signature)
+        plan.signature = signature
+        return signature

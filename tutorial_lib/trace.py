@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, Token
@@ -91,7 +90,6 @@ class Life:
 
 
 _life: ContextVar[Life | None] = ContextVar("life", default=None)
-_automatic_name = re.compile(r"Task-\d+")
 
 
 @contextmanager
@@ -130,23 +128,27 @@ def current_actor() -> str:
 _main = Life("main")
 
 
-def current_life() -> Life:
-    """Return the life that whatever runs now belongs to."""
+def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
+    """Return the life that whatever runs now belongs to. It is found sooner if the running loop is given."""
     life = _life.get()
     if life is not None and life.chosen:
         return life
     try:
-        task = asyncio.current_task()
+        task = asyncio.current_task(loop)
     except RuntimeError:  # no loop runs in this thread
         task = None
     if task is not None and not isinstance(task, _NamesItself):
         name = task.get_name()
-        if not _automatic_name.fullmatch(name) and (life is None or life.name != name):
+        if not _is_automatic(name) and (life is None or life.name != name):
             # An ordinary loop tells nobody when a task gets its name. Remembered here, so that the tasks
             # that this one starts inherit it.
             life = Life(name)
             _life.set(life)
     return life or _main
+
+
+def _is_automatic(name: str) -> bool:
+    return name.startswith("Task-") and name[5:].isdigit()
 
 
 class _NamesItself:
@@ -164,7 +166,7 @@ def begin_life(name: str) -> None:
     Called in the context of a new task that was given a name.
     """
     life = _life.get()
-    if not (life is not None and life.chosen) and not _automatic_name.fullmatch(name):
+    if not (life is not None and life.chosen) and not _is_automatic(name):
         _life.set(Life(name))
 
 

@@ -33,7 +33,7 @@ from weakref import WeakKeyDictionary
 
 from tutorial_lib.trace import Event, Life, Trace, current_life, life_in
 from tutorial_lib.unreal_loop import UnrealLoop
-from tutorial_lib.virtual_task import VirtualTask, keep_for_ever, put_away
+from tutorial_lib.virtual_task import VirtualTask, put_away
 from tutorial_lib.watchdog import Stop
 from tutorial_lib.whereabouts import place_of_coroutine, place_of_error, place_of_frame
 
@@ -45,7 +45,7 @@ Arguments = TypeVarTuple("Arguments")
 # Limits on one virtual moment. Constants, so that the speed of the machine never decides an outcome.
 QUIET_PASSES = 100_000  # passes in a row in which nothing was recorded
 EVENTS_IN_A_MOMENT = 250_000
-FAREWELL_PASSES = 1_000  # for leftover tasks to clean up after themselves
+FAREWELL_PASSES = 1_000  # for leftover tasks to tidy up after themselves
 LINES_IN_A_MESSAGE = 10
 
 
@@ -161,7 +161,7 @@ class VirtualLoop(UnrealLoop):
         """Drop the cancelled timers when they are the greater part. Called by asyncio."""
         self._timers_cancelled += 1
         if self._timers_cancelled > 100 and self._timers_cancelled > len(self._timers) / 2:
-            self._keep_timers(lambda timer: not timer.cancelled() and timer is not handle)
+            self._keep_timers(lambda timer: not timer.cancelled())
             self._timers_cancelled = 0
 
     def _keep_timers(self, is_wanted: Callable[[asyncio.TimerHandle], bool]) -> None:
@@ -357,10 +357,10 @@ class VirtualLoop(UnrealLoop):
         self.run_forever()
 
     def _say_farewell(self) -> None:
-        if not self._ready or self._quiet_passes > FAREWELL_PASSES:
-            self.stop()
-        else:
+        if self._ready and self._quiet_passes < FAREWELL_PASSES:
             self._run_pass()
+        else:
+            self.stop()
 
     def dispose(self) -> None:
         """Close the loop, and put away for good what has not ended."""
@@ -371,9 +371,6 @@ class VirtualLoop(UnrealLoop):
         for task in self._unfinished.values():
             if not task.done():
                 put_away(task)
-        for generator, life in list(self._generators.items()):
-            if self._is_silent(life):
-                keep_for_ever(generator)
         self.close()
 
     def _is_silent(self, life: Life | None) -> bool:

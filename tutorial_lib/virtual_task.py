@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tutorial_lib.trace import _NamesItself, begin_life, life_in, trace_variable
 
-__all__ = ["VirtualTask", "keep_for_ever", "put_away"]
+__all__ = ["VirtualTask", "put_away"]
 
 T = TypeVar("T")
 
@@ -61,21 +61,16 @@ class VirtualTask(asyncio.Task[T], _NamesItself):
 
 
 def put_away(task: VirtualTask[Any]) -> None:
-    """Put away a task that has not ended, without letting any of its code run again."""
+    """Put away a task that has not ended, without letting any of its code run again.
+
+    Python closes a suspended coroutine when the last reference to it is gone, and closing runs every
+    ``finally`` inside: a worker that crashed would put its task back after all. No call drops a coroutine
+    without that. So it is made immortal: it gets one reference that nobody ever gives back, which the
+    garbage collector and the end of the interpreter respect as well.
+    """
     coroutine = task.get_coro()
     if inspect.iscoroutine(coroutine) and task.is_unstarted():
-        coroutine.close()
+        coroutine.close()  # nothing of it has run, so there is no ``finally``
     else:
-        task.context.run(trace_variable.set, None)
-        keep_for_ever(coroutine)
-
-
-def keep_for_ever(suspended: object) -> None:
-    """Make a suspended coroutine or generator immortal.
-
-    Python closes it when the last reference to it is gone, and closing runs every ``finally`` inside: a
-    worker that crashed would put its task back after all. No call drops it without that. So it gets one
-    reference that nobody ever gives back, which the garbage collector and the end of the interpreter
-    respect as well.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(suspended))
+        task.context.run(trace_variable.set, None)  # or the history would live for ever too
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))

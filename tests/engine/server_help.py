@@ -1,4 +1,4 @@
-"""A server of our own for the tests: on a free loopback port, in a folder of its own, ended with the tests."""
+"""A server for the tests: on a free loopback port, in a folder of its own, ended with the tests."""
 
 from __future__ import annotations
 

@@ -322,7 +322,7 @@ async def test_a_wait_ends_at_its_timeout(manager: SpaceManager) -> None:
     """And nobody waits any more."""
     space = manager.space("tasks")
     for pattern in (("task", int), ("task", where(bool))):
-        with pytest.raises(TimeoutError, match="0.05 s"):
+        with pytest.raises(TimeoutError, match=r"0\.05 s"):
             await space.take(*pattern, timeout=0.05)
     with pytest.raises(TimeoutError):
         await space.claim("task", int, lease=1, timeout=0.05).__aenter__()

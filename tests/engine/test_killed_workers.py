@@ -1,4 +1,4 @@
-"""Many worker processes, some killed every second, and the server restarted twice: no task is lost or done twice."""
+"""Many worker processes, one killed every second, and the server restarted twice: every task is done once."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from tutorial_lib.course.checking import Exercise
 from tutorial_lib.course.checks import (
     breaker,
     dead_letter,
+    detector,
     load_balance,
     matching,
     metrics,
@@ -17,12 +18,32 @@ from tutorial_lib.course.checks import (
     rate_limit,
     retry,
 )
-from tutorial_lib.course.questions import Outcome, Question, lesson_02
+from tutorial_lib.course.questions import (
+    Outcome,
+    Question,
+    lesson_00,
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_05,
+)
 
 __all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
 
-_CHECKS = (matching, load_balance, dead_letter, rate_limit, progress, priority, retry, breaker, metrics)
-_LESSONS = (lesson_02,)
+_CHECKS = (
+    matching,
+    load_balance,
+    dead_letter,
+    rate_limit,
+    progress,
+    priority,
+    detector,
+    retry,
+    breaker,
+    metrics,
+)
+_LESSONS = (lesson_00, lesson_01, lesson_02, lesson_03, lesson_04, lesson_05)
 
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}
 """Every exercise, by its id."""

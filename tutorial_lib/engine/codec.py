@@ -63,26 +63,26 @@ def encode_tuple(fields: Fields) -> dict[str, Any]:
 
     Raises `TypeError`, naming the field, for a value that is none of the kinds that travel.
     """
-    _check(fields, fields)
-    return {"payload": _packed(list(fields)), "keys": [_key(value) for value in fields]}
+    packed = [_packed_field(fields, number) for number in range(len(fields))]
+    payload = msgpack.Packer().pack_array_header(len(fields)) + b"".join(packed)
+    return {"payload": payload, "keys": list(map(_key, fields, packed))}
 
 
 def encode_pattern(pattern: Pattern) -> Wanted:
     """Return what the server is asked for. Raises `TypeError` for a value or class that never travels."""
     shape, keys = "", []
-    for number, wanted in enumerate(pattern, start=1):
+    for number, wanted in enumerate(pattern):
         if wanted is ANY or isinstance(wanted, Where):
             shape, key = shape + "-", b""
         elif isinstance(wanted, type):
             if wanted not in KINDS:
                 raise TypeError(
-                    f"Field {number} of {pattern_text(pattern)}: a space on a server matches the classes "
+                    f"Field {number + 1} of {pattern_text(pattern)}: a space on a server matches the classes "
                     f"{_kinds_text()}, got {wanted.__name__}. Write ANY or where(...) instead."
                 )
             shape, key = shape + "t", KINDS[wanted]
         else:
-            _check((wanted,), pattern, number)
-            shape, key = shape + "v", _key(wanted)
+            shape, key = shape + "v", _key(wanted, _packed_field(pattern, number))
         keys.append(key)
     return Wanted(shape, keys, any(isinstance(wanted, Where) for wanted in pattern))
 
@@ -97,7 +97,7 @@ def decode(payload: bytes) -> Fields:
 
 def pattern_payload(pattern: Pattern) -> bytes:
     """Return a pattern for others to look at, as in `waiters`."""
-    return _packed(list(pattern))
+    return _packed(list(pattern), _pack_pattern)
 
 
 def decode_pattern(payload: bytes) -> Pattern:
@@ -113,41 +113,32 @@ def _kinds_text() -> str:
     return "None, " + ", ".join(kind.__name__ for kind in KINDS if kind is not type(None))
 
 
-def _check(values: Fields, whole: Fields, first: int = 1) -> None:
-    for number, value in enumerate(values, start=first):
-        stranger = _stranger(value)
-        if stranger is not None:
-            raise TypeError(
-                f"Field {number} of {pattern_text(whole)} cannot be sent to a server: {stranger}. "
-                f"What travels is {_kinds_text()}."
-            )
-
-
-def _stranger(value: Any) -> str | None:
-    """Say what in a value does not travel, or return None."""
+def _packed_field(fields: Fields, number: int) -> bytes:
     try:
-        _packed(value, patterns=False)
+        return _packed(fields[number], _pack_value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        return str(error) or type(error).__name__
-    return None
+        raise TypeError(
+            f"Field {number + 1} of {pattern_text(fields)} cannot be sent to a server ({error}). "
+            f"What travels is {_kinds_text()}."
+        ) from None
 
 
-def _packed(value: Any, *, patterns: bool = True) -> bytes:
-    other = _pack_other if patterns else _pack_value
+def _packed(value: Any, other: Callable[[Any], msgpack.ExtType]) -> bytes:
+    """Pack a value. ``other`` packs what msgpack itself does not know."""
     packed: bytes = msgpack.packb(value, default=other, strict_types=True, unicode_errors="surrogatepass")
     return packed
 
 
 def _pack_value(value: Any) -> msgpack.ExtType:
-    """Pack what msgpack itself does not know: a tuple, or a whole number of over 64 bits."""
+    """Pack a tuple, or a whole number of over 64 bits."""
     if type(value) is tuple:
-        return msgpack.ExtType(_TUPLE, _packed(list(value), patterns=False))
+        return msgpack.ExtType(_TUPLE, _packed(list(value), _pack_value))
     if type(value) is int:
         return msgpack.ExtType(_BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
     raise TypeError(f"{shown(value)} is of class {type(value).__name__}")
 
 
-def _pack_other(value: Any) -> msgpack.ExtType:
+def _pack_pattern(value: Any) -> msgpack.ExtType:
     if value is ANY:
         return msgpack.ExtType(_ANY, b"")
     if isinstance(value, type):
@@ -183,18 +174,20 @@ def _elsewhere(value: Any) -> bool:
 # Keys
 
 
-def _key(value: Any) -> bytes:
+def _key(value: Any, packed: bytes) -> bytes:
     """Return the key of a field. It begins with the kind, so 1, True and 1.0 have three different keys."""
     kind = type(value)
-    plain: Callable[[Any], Any] = _nan_or if kind is float else _alike
-    body = _packed(value if kind in (bool, int) else plain(value))
-    if len(body) > LONGEST_KEY:
-        body = blake2b(body, digest_size=DIGEST_SIZE).digest()
-    return KINDS[kind] + body
+    if kind is float:
+        packed = _packed(_nan_apart(value), _pack_value)
+    elif kind in (list, tuple, dict):
+        packed = _packed(_alike(value), _pack_value)
+    if len(packed) > LONGEST_KEY:
+        packed = blake2b(packed, digest_size=DIGEST_SIZE).digest()
+    return KINDS[kind] + packed
 
 
-def _nan_or(value: float) -> Any:
-    """Return a float for comparing: a nan equals nothing, itself included, and 0.0 equals -0.0."""
+def _nan_apart(value: float) -> Any:
+    """Return a float for comparing: 0.0 equals -0.0, and a nan equals nothing, itself included."""
     return uuid4().bytes if math.isnan(value) else value + 0.0
 
 
@@ -203,12 +196,10 @@ def _alike(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
-        return int(value) if value.is_integer() else _nan_or(value)
-    if isinstance(value, list):
-        return [_alike(item) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_alike(item) for item in value)
+        return int(value) if value.is_integer() else _nan_apart(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_alike(item) for item in value)
     if isinstance(value, dict):
-        items = [(_packed(_alike(name)), _packed(_alike(item))) for name, item in value.items()]
-        return {"dict": sorted(items)}
+        pairs = [(_alike(name), _alike(item)) for name, item in value.items()]
+        return {"dict": sorted(_packed(pair, _pack_value) for pair in pairs)}
     return value

@@ -53,13 +53,16 @@ PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each
 LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
 TICK: Final = 0.9  # seconds
 LARGEST_BATCH: Final = 200  # requests
-WIRE_ERRORS: Final = (
+REFUSALS: Final = (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError)
+PASSING: Final = (
     errors.ConnectionError,  # also while a restarted server still loads its file
     errors.TimeoutError,
     errors.ReadOnlyError,
     errors.InvalidResponse,
     OSError,
 )
+"""What is worth another attempt."""
+
 HARMLESS: Final = frozenset({"look", "read_all", "count", "stats", "waiters"})
 """Commands that may be done twice, so their answers need not be kept."""
 
@@ -163,6 +166,8 @@ class Connection:
     async def close(self) -> None:
         """End the connection: nobody waits on it any more. Closing twice does nothing more."""
         if self._loop is not None and not self._is_over:
+            if self._errands:
+                await asyncio.wait(self._errands, timeout=LEAST_PATIENCE)
             with suppress(ServerUnavailable, PermissionError):
                 await self.ask({"name": "bye"}, LEAST_PATIENCE)
             self._closed = True
@@ -224,10 +229,15 @@ class Connection:
 
     def _next_batch(self) -> list[_Request]:
         """Take the next requests of one lane out of the queue."""
-        waiting = [request for request in self._queue if not request.future.done()]
-        batch = [request for request in waiting if request.grows == waiting[0].grows][:LARGEST_BATCH]
-        self._queue = deque(request for request in waiting if request not in batch)
-        if not self._queue:
+        batch: list[_Request] = []
+        others: deque[_Request] = deque()
+        for request in self._queue:
+            if request.future.done():  # nobody waits for it any more
+                continue
+            fits = len(batch) < LARGEST_BATCH and (not batch or request.grows == batch[0].grows)
+            (batch if fits else others).append(request)
+        self._queue = others
+        if not others:
             self._queued.clear()
         return batch
 
@@ -241,18 +251,16 @@ class Connection:
         while not (_is_cancelled() or all(request.future.done() for request in batch)):
             try:
                 answers = await self._evaluate(self.client_id, number, lane, packed)
-            except (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError) as error:
-                self._refuse(batch, PermissionError(f"{self} refuses this user or password: {error}"))
             except errors.OutOfMemoryError as error:  # nothing of the batch was done: let others go first
                 self._trouble = error
                 asyncio.get_running_loop().call_later(pause, self._send_again, batch)
                 return
-            except WIRE_ERRORS as error:
+            except (errors.RedisError, OSError) as error:
                 self._trouble = error
+                if not _may_pass(error):
+                    self._refuse(batch, error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, longest)
-            except errors.RedisError as error:
-                self._refuse(batch, RuntimeError(f"{self} cannot run this program: {error}"))
             else:
                 for request, answer in zip(batch, answers, strict=True):
                     if not request.future.done():
@@ -274,9 +282,12 @@ class Connection:
         self._queued.set()
 
     def _refuse(self, batch: list[_Request], error: Exception) -> None:
+        refusal: Exception = RuntimeError(f"{self} cannot run this program: {error}")
+        if isinstance(error, REFUSALS):
+            refusal = PermissionError(f"{self} refuses this user or password: {error}")
         for request in batch:
             if not request.future.done():
-                request.future.set_exception(error)
+                request.future.set_exception(refusal)
 
     def loop_time(self, microseconds: int) -> float:
         """Return a moment of the server's clock as one of the loop's, in seconds."""
@@ -315,7 +326,7 @@ class Connection:
         pause, longest = PAUSES
         while not _is_cancelled():
             try:
-                mail = await self._ear.blpop([mailbox], timeout=LISTEN)
+                mail = await self._ear.execute_command("BLPOP", mailbox, LISTEN)
             except (errors.RedisError, OSError):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, longest)
@@ -361,6 +372,13 @@ class Connection:
         self._errands.discard(task)
         if not task.cancelled():
             task.exception()  # looked at, or asyncio would report it
+
+
+def _may_pass(error: Exception) -> bool:
+    """Tell whether another attempt may succeed."""
+    if isinstance(error, REFUSALS):
+        return False
+    return isinstance(error, PASSING) or str(error).startswith("BUSY")
 
 
 def _is_cancelled() -> bool:

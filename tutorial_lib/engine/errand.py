@@ -80,15 +80,8 @@ class Errand:
         await self._return(await self._link.submit(self._leaving("cancelled")))
 
     async def _return(self, answer: Answer) -> None:
-        place = {key: self._command[key] for key in ("space", "capacity", "actor")}
-        if answer[0] != b"ok":
-            return
-        if self._command["operation"] == "take" and len(answer) == 4:
-            tuple_ = {**answer[3], b"payload": answer[2]}
-            await self._link.submit({**place, "name": "give_back", "seq": int(answer[1]), "tuple": tuple_})
-        elif self._command["operation"] == "claim" and len(answer) == 6:
-            held = {"seq": int(answer[1]), "token": answer[4], "failed": False}
-            await self._link.submit({**place, "name": "release", **held})
+        if answer[0] == b"ok":
+            await self._link.submit({**self._command, "name": "give_back", "answer": answer})
 
 
 class Search(Errand):
@@ -108,7 +101,7 @@ class Search(Errand):
     async def _attempt(self) -> Answer:
         if self._has_looked:
             answer = await self._ask({**self._command, "name": "offers"})
-            if answer[0] == b"ok":
+            if answer[0] == b"page":
                 return await self._first_that_passes(answer[1]) or [b"wait"]
             if answer[0] != b"none":
                 return answer

@@ -8,6 +8,7 @@ import msgpack
 
 from tutorial_lib.engine.codec import decode, decode_pattern
 from tutorial_lib.engine.connection import Connection
+from tutorial_lib.patterns import Pattern
 from tutorial_lib.trace import Event
 from tutorial_lib.watching import Watch
 
@@ -95,11 +96,22 @@ class EventFeed:
 class EngineWatch(Watch):
     """As `Watch`. Entered when the server knows of it."""
 
+    def __init__(
+        self,
+        feed: EventFeed,
+        space: EngineSpace,
+        pattern: Pattern,
+        kinds: frozenset[str] | None,
+        limit: int | None,
+    ) -> None:
+        super().__init__(space, pattern, kinds, limit)
+        self._feed = feed
+
     async def __aenter__(self) -> Watch:
         self._over = False
-        await self._space._feed.add(self)
+        await self._feed.add(self)
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._space._feed.remove(self)
+        await self._feed.remove(self)
         self.end()

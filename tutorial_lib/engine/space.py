@@ -78,8 +78,8 @@ class EngineSpace(TupleSpace):
             )
             left = None if deadline is None else max(deadline - loop.time(), 0.0)
             answer = await self._run(Errand(self._link, command, left))
-            done = first + (answer[1] if len(answer) > 1 and answer[1] else 0)
-            self._record_all("write", tuples[first:done])
+            done = first + (answer[1] if len(answer) > 1 else 0)
+            self._note_all("write", tuples[first:done])
             if answer[0] != b"ok":
                 error = self._failure(operation, tuples[done], answer, timeout, "had no room")
                 if operation == "write_many":
@@ -113,9 +113,9 @@ class EngineSpace(TupleSpace):
             raise self._failure("replace", new, answer, None, "")
         old = decode(answer[1]) if answer[0] == b"ok" else None
         if old is not None:
-            self._record("replace", new, {"old": old})
+            self._note("replace", new, {"old": old})
         elif insert:
-            self._record("write", new)
+            self._note("write", new)
         return old
 
     async def _replace_one_of(self, found: list[tuple[int, Fields]], command: Command) -> Answer:
@@ -150,7 +150,7 @@ class EngineSpace(TupleSpace):
         if answer[0] != b"ok":
             return None
         fields = decode(answer[2])
-        self._record(operation, fields)
+        self._note(operation, fields)
         return fields
 
     async def _obtain(
@@ -163,7 +163,7 @@ class EngineSpace(TupleSpace):
         if answer[0] != b"ok":
             raise self._failure(operation, pattern, answer, timeout, "had no match")
         if operation != "claim":
-            self._record(operation, decode(answer[2]))
+            self._note(operation, decode(answer[2]))
         return answer
 
     def _errand(
@@ -197,7 +197,7 @@ class EngineSpace(TupleSpace):
             "take_all", shape=wanted.shape or None, keys=wanted.keys, numbers=numbers, limit=limit
         )
         taken = [decode(payload) for _, payload in answer[1]]
-        self._record_all("take", taken)
+        self._note_all("take", taken)
         return taken
 
     async def read_all(self, *pattern: Any) -> list[Fields]:
@@ -231,7 +231,7 @@ class EngineSpace(TupleSpace):
             self, int(seq), decode(payload), attempt, token, self._link.loop_time(deadline), current_actor()
         )
         detail = {"attempt": claim.attempt, "token": claim.token, "deadline": claim.deadline}
-        self._record("claim", claim.fields, detail)
+        self._note("claim", claim.fields, detail)
         return claim
 
     async def _leave_claim(self, claim: Claim, error: BaseException | None) -> None:
@@ -243,6 +243,7 @@ class EngineSpace(TupleSpace):
             failed = not isinstance(error, asyncio.CancelledError)
             await self._link.see_to(self._ask("release", **self._held(claim), failed=failed))
             claim._ended = "release"
+            self._note("release", claim.fields, {"attempt": claim.attempt, "token": claim.token})
 
     async def _renew(self, claim: Claim, lease: float) -> None:
         check_lease(lease)
@@ -251,14 +252,14 @@ class EngineSpace(TupleSpace):
         answer = await self._ask("renew", **self._held(claim), lease=_microseconds(lease))
         self._check_not_stale(claim, "renew", answer)
         claim.deadline = begun + lease
-        self._record("renew", claim.fields, {"token": claim.token, "deadline": claim.deadline})
+        self._note("renew", claim.fields, {"token": claim.token, "deadline": claim.deadline})
 
     async def _release(self, claim: Claim) -> None:
         self._check_not_ended(claim, "release")
         answer = await self._ask("release", **self._held(claim), failed=True)
         self._check_not_stale(claim, "release", answer)
         claim._ended = "release"
-        self._record("release", claim.fields, {"attempt": claim.attempt, "token": claim.token})
+        self._note("release", claim.fields, {"attempt": claim.attempt, "token": claim.token})
 
     async def _complete(
         self, claim: Claim, kind: str, result: Fields, to: TupleSpace | None, detail: dict[str, Any]
@@ -292,11 +293,12 @@ class EngineSpace(TupleSpace):
             )
         self._check_not_stale(claim, kind, answer)
         claim._ended = kind
-        self._record(kind, claim.fields, {"attempt": claim.attempt, "token": claim.token, **detail})
+        self._note(kind, claim.fields, {"attempt": claim.attempt, "token": claim.token, **detail})
         if new:
-            target._record("write", new)
+            target._note("write", new)
 
-    def _held(self, claim: Claim) -> dict[str, int]:
+    @staticmethod
+    def _held(claim: Claim) -> dict[str, int]:
         return {"seq": claim._seq, "token": claim.token}
 
     def _check_not_ended(self, claim: Claim, what: str) -> None:
@@ -324,7 +326,7 @@ class EngineSpace(TupleSpace):
     ) -> Watch:
         """As `TupleSpace.watch`: the events of all clients, in the order in which the server saw them."""
         plain = super().watch(*pattern, kinds=kinds, limit=limit)
-        return EngineWatch(self, pattern, plain._kinds, limit)
+        return EngineWatch(self._feed, self, pattern, plain._kinds, limit)
 
     async def stats(self) -> SpaceStats:
         """As `TupleSpace.stats`."""
@@ -341,9 +343,9 @@ class EngineSpace(TupleSpace):
 
     async def close(self) -> None:
         """As `TupleSpace.close`, for everybody who uses the space."""
-        await self._ask("close")
-        if current_trace() is not None:
-            self._record("shut", ())
+        answer = await self._ask("close")
+        if answer[0] == b"ok":
+            self._note("shut", ())
 
     # ------------------------------------------------------------------------------------------------
     # The server
@@ -381,14 +383,15 @@ class EngineSpace(TupleSpace):
             return SpaceClosed(f"{what} is closed.")
         return TimeoutError(f"{what} {lack} {f'within {timeout:g} s' if timeout else 'at once'}.")
 
-    def _record(self, kind: str, fields: Fields, detail: dict[str, Any] | None = None) -> None:  # type: ignore[override]
+    def _note(self, kind: str, fields: Fields, detail: dict[str, Any] | None = None) -> None:
+        """Record in the trace of this program what it did itself."""
         trace = current_trace()
         if trace is not None:
             trace.record(kind, space=self.name, fields=fields, detail=detail)
 
-    def _record_all(self, kind: str, tuples: Iterable[Fields]) -> None:
+    def _note_all(self, kind: str, tuples: Iterable[Fields]) -> None:
         for fields in tuples:
-            self._record(kind, fields)
+            self._note(kind, fields)
 
 
 def _microseconds(seconds: float | None) -> int | None:

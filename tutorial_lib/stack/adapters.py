@@ -118,7 +118,7 @@ class TraceListener(pybreaker.CircuitBreakerListener):
             pybreaker.STATE_HALF_OPEN: "half_open",
             pybreaker.STATE_CLOSED: "close",
         }
-        record(events[new_state.name], breaker=cb.name or "breaker")
+        record(events[new_state.name], fields=(cb.name,))
 
 
 def _now() -> float:

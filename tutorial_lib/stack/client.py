@@ -85,10 +85,13 @@ class ComputeClient:
         Raises `ComputeFailed` if there is no answer, and `WrongRequest` if asking again would not help.
         """
         try:
-            return self._retrying(self.breaker.call, self._call, number, request_id)
+            answer: int = self._retrying(self.breaker.call, self._call, number, request_id)
+            return answer
         except CircuitBreakerError:
             self._log.warning("breaker is open")
-            raise ComputeFailed("The breaker is open: the compute server failed too often just now.") from None
+            raise ComputeFailed(
+                "The breaker is open: the compute server failed too often just now."
+            ) from None
         except grpc.RpcError as error:
             reason = f"{error.code().name}: {error.details()}"
             if _may_go_away(error):
@@ -109,7 +112,7 @@ class ComputeClient:
             self._channel = grpc.insecure_channel(
                 self._settings.compute, options=[("grpc.max_reconnect_backoff_ms", 1000)]
             )
-        stub = compute_pb2_grpc.ComputeStub(self._channel)
+        stub = compute_pb2_grpc.ComputeStub(self._channel)  # type: ignore[no-untyped-call]
         try:
             reply = stub.Square(
                 compute_pb2.SquareRequest(number=number),

@@ -44,7 +44,7 @@ class ComputeServer:
         self._server = grpc.server(
             ThreadPoolExecutor(_THREADS, thread_name_prefix="compute"), options=[("grpc.so_reuseport", 0)]
         )
-        compute_pb2_grpc.add_ComputeServicer_to_server(_Servicer(self), self._server)
+        compute_pb2_grpc.add_ComputeServicer_to_server(_Servicer(self), self._server)  # type: ignore[no-untyped-call]
         host = address.rpartition(":")[0]
         try:
             self.address = f"{host}:{self._server.add_insecure_port(address)}"
@@ -59,7 +59,9 @@ class ComputeServer:
     def square(self, number: int, request_id: str, context: grpc.ServicerContext) -> int:
         """Return the square of ``number``, calculated at most once for each request id."""
         if abs(number) > LARGEST:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{number} is over {LARGEST}, the largest allowed.")
+            context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT, f"{number} is over {LARGEST}, the largest allowed."
+            )
         with self._lock:
             answer = self._answers.get(request_id)
         if answer is not None:
@@ -84,7 +86,7 @@ class _Servicer(compute_pb2_grpc.ComputeServicer):
     def __init__(self, server: ComputeServer) -> None:
         self._server = server
 
-    def Square(  # noqa: N802  (the name in compute.proto)
+    def Square(
         self, request: compute_pb2.SquareRequest, context: grpc.ServicerContext
     ) -> compute_pb2.SquareReply:
         """Answer one call."""

@@ -156,7 +156,11 @@ def _panel(number: int, title: str, query: str) -> dict[str, Any]:
 
 def files() -> dict[str, str]:
     """Return the content of each file by its path in the folder ``deploy``."""
-    settings = {"broker": "redis://redis:6379/0", "results": "redis://redis:6379/0", "compute": "compute:50051"}
+    settings = {
+        "broker": "redis://redis:6379/0",
+        "results": "redis://redis:6379/0",
+        "compute": "compute:50051",
+    }
     return {
         "compose.yaml": _COMPOSE.format(stack=json.dumps(settings)),
         "Dockerfile": _DOCKERFILE,

@@ -45,7 +45,7 @@ class Front:
         self.url = url
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, Any]]:
-        """Return the status and the fields of the answer to ``GET path``. A word in ``headers`` is one header.
+        """Return the status and the fields of the answer to ``GET path``, sent with ``headers``.
 
         Raises `ConnectionError` if nobody answers.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TextIO
@@ -40,8 +40,8 @@ class LogBook(io.TextIOBase):
 def make_log(service: str, file: TextIO | LogBook) -> Any:
     """Return a structlog logger that writes JSON lines into ``file``, each with the name of the service."""
 
-    def add_service(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
-        return {"service": service} | event
+    def add_service(logger: Any, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
+        return {"service": service, **event}
 
     return structlog.wrap_logger(
         structlog.WriteLogger(file),  # type: ignore[arg-type]  # a LogBook is enough of a file
@@ -52,7 +52,9 @@ def make_log(service: str, file: TextIO | LogBook) -> Any:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             # not ensure_ascii, which would turn Japanese text into numbers
-            structlog.processors.JSONRenderer(serializer=partial(json.dumps, ensure_ascii=False, default=repr)),
+            structlog.processors.JSONRenderer(
+                serializer=partial(json.dumps, ensure_ascii=False, default=repr)
+            ),
         ],
         wrapper_class=structlog.BoundLogger,
     )

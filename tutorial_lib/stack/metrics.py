@@ -1,9 +1,9 @@
 """Metrics: what the services count, and the page that Prometheus reads.
 
 A counter is a number in the memory of one process. A page that is served by one process says nothing of what
-the others counted. With several processes, prometheus_client therefore keeps each number in a file that all of
-them share: this is the case when the environment variable ``PROMETHEUS_MULTIPROC_DIR`` names a folder before
-prometheus_client is imported. A number in a file also outlives a process that is killed.
+the others counted. With several processes, prometheus_client therefore keeps each number in a file, in a
+folder that all of them share: this is the case when the environment variable ``PROMETHEUS_MULTIPROC_DIR``
+names one before prometheus_client is imported. A number in a file also outlives a process that is killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 __all__ = ["Metrics"]
 
-disable_created_metrics()  # a second line for each number, with the time at which it was first used
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second line for each number, with the time at which it was first used
 
 
 class Metrics:
@@ -41,7 +41,9 @@ class Metrics:
         self.requests = Counter(
             "tutorial_requests", "Requests to the front", ["code"], registry=self._registry
         )
-        self.tasks = Counter("tutorial_tasks", "Tasks that ended", ["worker", "status"], registry=self._registry)
+        self.tasks = Counter(
+            "tutorial_tasks", "Tasks that ended", ["worker", "status"], registry=self._registry
+        )
         self.seconds = Histogram(
             "tutorial_task_seconds",
             "How long a task took, with all its tries",

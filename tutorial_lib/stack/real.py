@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import grpc
 from redis import Redis, RedisError
@@ -186,11 +186,12 @@ class RealStack(Front):
             lines = [line for line in self.logs() if line["event"] == "worker is ready"]
             starts = sum(line["worker"] == name for line in lines)
             is_new = starts > started_before
-            if is_new:
-                started_before = starts
+            started_before = starts
             return is_new
 
-        options = f"worker --pool solo --loglevel ERROR --hostname {name}@%h --without-gossip --without-mingle"
+        options = (
+            f"worker --pool solo --loglevel ERROR --hostname {name}@%h --without-gossip --without-mingle"
+        )
         command = [sys.executable, "-m", "celery", "-A", f"{_PACKAGE}.worker:app", *options.split()]
         environment = replace(self.settings, worker=name).to_environment()
         return self._service(name, command, is_ready, **environment, **self._shared_numbers())
@@ -242,7 +243,7 @@ def _binary(name: str) -> str:
     if path is None:
         raise MissingBinary(
             f"{name} is not installed. On Debian or Ubuntu: sudo apt install {name}. On a Mac: brew install "
-            f"{name.removesuffix('-server')}. Without it, the stack of lesson 08 still runs inside the notebook."
+            f"{name.removesuffix('-server')}. Without it, lesson 08 still runs inside the notebook."
         )
     return path
 
@@ -283,11 +284,11 @@ def up(workers: int = 2) -> int:
         return 0
     except RuntimeError as error:
         print(f"tutorial stack: {error}", file=sys.stderr)
-        return 1
+    return 1
 
 
-def _wait_for_ever(stack: RealStack) -> None:
-    """Return only by an exception. A service that has died is said once, and started again."""
+def _wait_for_ever(stack: RealStack) -> NoReturn:
+    """Wait for Ctrl-C. A service that has died is started again."""
     while True:
         time.sleep(1)
         for service in stack.services.values():

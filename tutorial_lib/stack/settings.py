@@ -38,7 +38,7 @@ class Settings:
     attempts: int = 3
     """How often the gRPC server is called for one task, at most."""
     first_wait: float = 0.1
-    """The wait before the second try. Each further wait is twice as long, and up to as much again by chance."""
+    """The wait before the second try. Each further wait is twice as long. To each, up to as much is added."""
     fail_max: int = 5
     """So many failures in a row open the breaker."""
     reset_timeout: float = 5.0

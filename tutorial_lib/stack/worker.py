@@ -1,7 +1,7 @@
 """Worker: the Celery application and its one task.
 
-As a program: ``celery -A tutorial_lib.stack.worker:app worker --pool solo``. One process for each worker keeps
-things simple: a worker that is killed takes nobody along.
+As a program: ``celery -A tutorial_lib.stack.worker:app worker --pool solo``. Each worker is one process, so
+that one which is killed takes nobody along.
 """
 
 from __future__ import annotations

@@ -8,7 +8,14 @@ from tutorial_lib.course.questions import Option, Outcome, Question
 
 __all__ = ["PREDICTIONS", "QUESTIONS"]
 
-PREDICTIONS: Final[dict[str, Outcome]] = {}
+PREDICTIONS: Final = {
+    "02-who": Outcome(
+        "w1 does fewer", "whoever is free takes the next job, so a slow consumer comes back less often."
+    ),
+    "02-hog": Outcome(
+        "100, 0, 0, 0, 0", "try_take finds a job each time, and so the first one never pauses."
+    ),
+}
 
 QUESTIONS: Final = {
     "02-one-marker": Question(

@@ -182,3 +182,18 @@ local function claim_of(command)  -- the claim, if the sender still holds it
   local claim = fetch('claims', command.space, command.seq)
   return claim and claim.token == command.token and claim
 end
+
+-- Return what the receiver of an answer never had.
+local function give_back_answer(space, operation, answer)
+  if answer[1] ~= 'ok' then return end
+  local seq = tonumber(answer[2])
+  if operation == 'take' then
+    local tuple = answer[4]
+    tuple.payload = answer[3]
+    emit(space, 'release', tuple.writer, tuple.payload)
+    give_back(space, seq, tuple)
+  elseif operation == 'claim' then
+    local claim = claim_of({space = space, seq = seq, token = answer[5]})
+    if claim then end_claim(space, seq, claim, 'release', false) end
+  end
+end

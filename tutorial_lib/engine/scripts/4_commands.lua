@@ -1,6 +1,6 @@
 -- What a client can ask for. Every answer is a list that begins with one of
---   ok · none (no such tuple) · wait (the bell will ring) · closed · stale (the lease is over)
---   capacity (the space exists with another one)
+--   ok · none (no such tuple) · page (of candidates) · wait (the bell will ring) · left (the line)
+--   closed · stale (the lease is over) · capacity (the space exists with another one)
 
 local PAGE = 100               -- candidates for a where() that are sent at a time
 local SILENCE = 5 * 1000000    -- a client that is silent for longer has gone
@@ -58,8 +58,7 @@ function commands.leave(c)
 end
 
 function commands.give_back(c)
-  emit(c.space, 'release', c.actor, c.tuple.payload)
-  give_back(c.space, c.seq, c.tuple)
+  give_back_answer(c.space, c.operation, c.answer)
   call_writers(c.space)
   return {'ok'}
 end
@@ -80,7 +79,7 @@ function commands.look(c)
   if c.id and not closed and not fetch('waiters', c.space, c.id) then enqueue(c) end
   local index = index_for(c.space, c.shape, c.keys)
   local page = redis.call('ZRANGEBYSCORE', index, '(' .. c.after, '+inf', 'LIMIT', 0, PAGE)
-  return {'ok', candidates(c.space, page), closed}
+  return {'page', candidates(c.space, page), closed}
 end
 
 function commands.offers(c)
@@ -90,7 +89,7 @@ function commands.offers(c)
   local offers = key('offers:' .. c.id, c.space)
   local numbers = redis.call('LRANGE', offers, 0, -1)
   redis.call('DEL', offers)
-  return {'ok', candidates(c.space, numbers)}
+  return {'page', candidates(c.space, numbers)}
 end
 
 function commands.grab(c)
@@ -171,7 +170,7 @@ function commands.waiters(c)
 end
 
 function commands.close(c)
-  if opened[c.space].closed then return {'ok'} end
+  if opened[c.space].closed then return {'none'} end
   opened[c.space].closed = true
   redis.call('HSET', key('space', c.space), 'closed', '1')
   for _, packed in ipairs(redis.call('HVALS', key('waiters', c.space))) do
@@ -191,9 +190,13 @@ function commands.watch(c)
   return {'ok', tonumber(number) or 0, opened[c.space].closed}
 end
 
+local function stop_watching(space, who)
+  redis.call('SREM', key('watchers', space), who)
+  if redis.call('SCARD', key('watchers', space)) == 0 then redis.call('DEL', key('events', space)) end
+end
+
 function commands.unwatch(c)
-  redis.call('SREM', key('watchers', c.space), client)
-  if redis.call('SCARD', key('watchers', c.space)) == 0 then redis.call('DEL', key('events', c.space)) end
+  stop_watching(c.space, client)
   return {'ok'}
 end
 
@@ -222,17 +225,13 @@ local function forget_client(who)
     redis.call('HDEL', key('waiters', space), id)
     if not waiter.answer then
       dequeue(waiter, 'gone')
-    elseif waiter.operation == 'take' and waiter.answer[1] == 'ok' then
-      waiter.answer[4].payload = waiter.answer[3]
-      give_back(space, waiter.answer[2], waiter.answer[4])
-    elseif waiter.operation == 'claim' and waiter.answer[1] == 'ok' then
-      local claim = claim_of({space = space, seq = waiter.answer[2], token = waiter.answer[5]})
-      if claim then end_claim(space, waiter.answer[2], claim, 'release', false) end
+    else
+      give_back_answer(space, waiter.operation, waiter.answer)
     end
     call_writers(space)
   end
   for _, space in ipairs(redis.call('SMEMBERS', 'tuplespace:spaces')) do
-    redis.call('SREM', key('watchers', space), who)
+    stop_watching(space, who)
   end
 end
 
