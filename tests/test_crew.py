@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from space_help import ended, settle, simulated, started
@@ -172,12 +173,17 @@ async def test_dismissing_somebody_unknown_says_who_there_is():
 async def test_a_worker_cannot_dismiss_itself():
     """It would wait for its own end."""
 
+    refused = []
+
     async def worker(name):
-        with pytest.raises(ValueError, match="cannot dismiss itself"):
+        try:
             await crew.dismiss(name)
+        except ValueError as error:
+            refused.append(str(error))
 
     async with Crew(worker, 1) as crew:
         await crew.join()
+    assert refused == ["'w1' cannot dismiss itself. Let it return instead."]
 
 
 @simulated
@@ -620,6 +626,20 @@ def test_a_worker_hired_under_the_name_of_a_crashed_one_works_at_normal_pace():
 
     run = simulate(main, faults=[slow("w1", at=0, factor=9), crash("w1", at=1)])
     assert moments(run, "finish") == [7]
+
+
+@simulated
+async def test_work_leaves_nothing_behind():
+    """However often it is called, no future waits for a change of pace that never comes."""
+
+    def futures():
+        gc.collect()
+        return sum(type(thing) is asyncio.Future for thing in gc.get_objects())
+
+    before = futures()
+    for _ in range(50):
+        await work(1)
+    assert futures() < before + 10
 
 
 @pytest.mark.parametrize("seconds", [-1, None, True, "1", float("nan"), float("inf")])

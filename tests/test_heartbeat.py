@@ -385,6 +385,16 @@ def test_a_monitor_that_begins_late_knows_the_dead_by_their_old_beats():
 
 
 @simulated
+async def test_a_monitor_may_watch_only_those_it_expects():
+    """Heartbeats of others are none of its business."""
+    space = TupleSpace()
+    await space.write("heartbeat", "stranger", 0.0)
+    async with Monitor(space, timeout=3, every=1, expect=["w1"], only_expected=True) as monitor:
+        await asyncio.sleep(5)
+        assert monitor.status() == {"w1": "dead"}
+
+
+@simulated
 async def test_leaving_the_block_ends_the_looking():
     """No task is left, and the next block begins with what it sees then."""
     space = TupleSpace()
@@ -476,6 +486,25 @@ def test_every_detector_grows_more_certain_with_silence(detector):
     assert levels == sorted(levels)
     assert levels[0] < 0.01
     assert levels[-1] >= 1
+
+
+def test_the_time_before_the_first_beat_is_no_gap():
+    """A detector that learns from gaps must not think that a late starter beats once a minute."""
+
+    async def main():
+        space = TupleSpace()
+
+        async def worker(name):
+            await asyncio.sleep(60)
+            await beating_worker(space)(name)
+
+        monitor = Monitor(space, detector=PhiAccrual(), every=0.5, expect=["w1"])
+        async with Crew(worker, 1), monitor:
+            await asyncio.sleep(100)
+
+    run = simulate(main, faults=[crash("w1", at=80.5)])
+    assert alarms(run.trace)[-1][0] == "dead"
+    assert 80.5 < alarms(run.trace)[-1][1] < 85
 
 
 def test_missed_beats_counts_whole_beats():

@@ -136,7 +136,7 @@ async def test_an_open_breaker_refuses_at_once_until_the_timeout():
     assert server.calls == 0
 
 
-@pytest.mark.parametrize("start", [0.0, 0.3, 1 / 3, 365 * 24 * 3600.0])
+@pytest.mark.parametrize("start", [0.0, 0.3, 2.2, 1 / 3, 365 * 24 * 3600.0])
 def test_at_the_timeout_the_next_call_is_the_probe(start):
     """At that very moment, whatever the clock said when it opened."""
 
@@ -168,6 +168,20 @@ async def test_a_call_that_began_while_closed_changes_nothing_when_it_ends_while
     assert await outcome(breaker, server) == "BreakerOpen"
     await asyncio.sleep(0.1)
     assert await outcome(breaker, server) == "ConnectionError"
+
+
+@simulated
+async def test_calls_that_end_while_open_do_not_open_it_once_more():
+    """A late success and a late failure: the timeout still counts from the first opening."""
+    server, breaker = Server(), Breaker(fail_max=1, reset_timeout=60)
+    slow = []
+    for pause, error in [(10, None), (20, ConnectionError())]:
+        server.pause, server.error = pause, error
+        slow.append(await started(outcome(breaker, server)))
+    server.pause = 0
+    await outcome(breaker, server)
+    assert [await call for call in slow] == ["answer", "ConnectionError"]
+    assert changes() == [("open", 0, ("breaker",))]
 
 
 @simulated

@@ -408,6 +408,31 @@ async def test_every_tuple_can_be_followed():
         task.cancel()
 
 
+def test_a_trace_records_from_its_beginning_to_its_end():
+    """What is done before and after it leaves no mark, by whatever operation."""
+
+    async def main() -> list[str]:
+        space = TupleSpace()
+
+        async def everything() -> None:
+            await space.write("a")
+            await space.try_read("a")
+            await space.try_take("a")
+            await space.write_many([("a",), ("a",)])
+            await space.replace(("a",), ("b",))
+            await space.take("a")
+            await space.take_all()
+
+        await everything()
+        with Trace() as trace:
+            await everything()
+        await everything()
+        return [event.kind for event in trace]
+
+    kinds_seen = ["write", "read", "take", "write", "write", "replace", "take", "take"]
+    assert asyncio.run(main()) == kinds_seen
+
+
 def test_only_the_current_trace_records():
     """Two spaces used under two traces keep their stories apart."""
 

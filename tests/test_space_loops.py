@@ -74,6 +74,26 @@ def test_another_loop_is_refused_while_the_first_is_open(operation):
     second.close()
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_loop_inside_a_running_loop_is_refused(operation):
+    """A patch such as nest_asyncio runs a second loop inside the first, in the same thread."""
+
+    async def main() -> None:
+        space = TupleSpace("tasks")
+        await space.write("a")
+        outer, inner = asyncio.get_running_loop(), asyncio.new_event_loop()
+        asyncio._set_running_loop(None)  # what such a patch does
+        try:
+            with pytest.raises(RuntimeError, match=r"tasks.*loop"):
+                inner.run_until_complete(OPERATIONS[operation](space))
+        finally:
+            asyncio._set_running_loop(outer)
+            inner.close()
+        assert await space.read_all() == [("a",)]
+
+    asyncio.run(main())
+
+
 def test_a_space_made_outside_any_loop_belongs_to_the_first_that_uses_it():
     """A notebook makes its space in one cell and uses it in the next."""
     space = TupleSpace()

@@ -128,6 +128,7 @@ async def test_children_beat_while_they_run():
         system.add(Child("w1", partial(work, 1.2), Restart.NEVER))
         await asyncio.sleep(5)
     assert moments(current_trace(), "beat", "w1") == [0, 0.5, 1]
+    assert current_trace().of("suspect", "dead") == []  # it has ended in good order
     assert await space.read_all() == [("heartbeat", "w1", 1.0)]
 
 
@@ -143,6 +144,27 @@ async def test_a_block_that_is_entered_again_has_each_child_once():
             assert [row.state for row in system.status()] == ["running", "running"]
     assert len(asyncio.all_tasks()) == 1
     assert [name for name, text, _ in lives(current_trace()) if text == "begins"] == ["a", "b", "a", "b"]
+
+
+@simulated
+async def test_restarts_of_an_earlier_block_do_not_count():
+    """The limit begins anew with each block."""
+    system = system_of(Child("w1", partial(fails_after, 1)), max_restarts=1, within=60)
+    for _ in range(3):
+        async with system:
+            await asyncio.sleep(1.5)
+            assert system.status()[0].restarts == 1
+
+
+@simulated
+async def test_heartbeats_of_others_in_the_same_space_are_left_alone():
+    """A supervisor suspects its own children only."""
+    space = TupleSpace()
+    await space.write("heartbeat", "stranger", 0.0)
+    async with SupervisedSystem(space) as system:
+        system.add(Child("w1", steady))
+        await asyncio.sleep(10)
+    assert current_trace().of("suspect", "dead") == []
 
 
 @simulated
@@ -455,6 +477,22 @@ def test_a_child_that_fails_at_once_is_started_once_more_than_the_limit(max_rest
     assert run.result < 60
     assert [event.actor for event in run.trace.of("give_up")] == ["printer"]
     assert lives(run.trace)[-1][:2] == ("a", "ends")
+
+
+@simulated
+async def test_when_the_limit_is_reached_the_children_stop_at_once():
+    """Even while the block itself takes its time to tidy up."""
+
+    async def owner():
+        async with system_of(*steady_children("a"), Child("b", partial(fails_after, 1)), max_restarts=0):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(10)
+
+    with pytest.raises(RestartLimitReached):
+        await owner()
+    assert lives(current_trace()) == [("a", "begins", 0), ("a", "ends", 1)]
 
 
 def test_a_child_that_crashes_again_and_again_reaches_the_limit():

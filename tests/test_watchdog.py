@@ -38,6 +38,36 @@ def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> Non
     assert error.run.elapsed == 2
 
 
+def test_many_pollers_are_stopped_as_soon_as_one() -> None:
+    """What counts is how often they had their turn together, so twenty take no longer than one."""
+
+    async def poll(space: TupleSpace) -> None:
+        while await space.try_take("task") is None:
+            pass
+
+    async def main() -> None:
+        space = TupleSpace()
+        async with asyncio.TaskGroup() as group:
+            for number in range(20):
+                group.create_task(poll(space), name=f"w{number}")
+
+    assert "w0 asked 5,00" in str(runaway(main))
+
+
+def test_a_crowd_of_tasks_is_no_runaway() -> None:
+    """Many tasks with a few turns each at one moment: that is a lot, but it comes to an end."""
+
+    async def main() -> int:
+        async def few_turns() -> None:
+            for _ in range(30):
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(few_turns() for _ in range(5000)))
+        return 1
+
+    assert simulate(main).result == 1
+
+
 def test_a_loop_that_records_without_end_is_stopped() -> None:
     """Also a loop that never lets others run: recording itself stops it, at the same place always."""
     rounds = []
@@ -69,7 +99,8 @@ def test_swallowing_everything_does_not_help_a_loop_that_records_without_end() -
 def test_many_events_at_many_moments_are_no_runaway(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limits count what happens at one moment, not in the whole run."""
     monkeypatch.setattr("tutorial_lib.virtual_loop.EVENTS_IN_A_MOMENT", 500)
-    monkeypatch.setattr("tutorial_lib.virtual_loop.QUIET_PASSES", 200)
+    monkeypatch.setattr("tutorial_lib.virtual_loop.QUIET_TURNS", 200)
+    monkeypatch.setattr("tutorial_lib.virtual_loop.QUIET_PASSES", 0)
 
     async def main() -> None:
         for _ in range(60):

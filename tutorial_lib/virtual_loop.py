@@ -43,7 +43,8 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 # Limits on one virtual moment. Constants, so that the speed of the machine never decides an outcome.
-QUIET_PASSES = 100_000  # passes in a row in which nothing was recorded
+QUIET_TURNS = 100_000  # handles run in a row while nothing was recorded, ...
+QUIET_PASSES = 1_000  # ... in at least so many passes, since many tasks may have a few turns each
 EVENTS_IN_A_MOMENT = 250_000
 FAREWELL_PASSES = 1_000  # for leftover tasks to tidy up after themselves
 LINES_IN_A_MESSAGE = 10
@@ -96,6 +97,7 @@ class VirtualLoop(UnrealLoop):
         self._timers_cancelled = 0
         self._strikes: deque[tuple[float, Callable[[], object]]] = deque()
         self._events_now = 0
+        self._quiet_turns = 0
         self._quiet_passes = 0
 
         self._tasks_made = 0
@@ -217,18 +219,18 @@ class VirtualLoop(UnrealLoop):
             self.end(Ending.STALLED, self._why_stalled("Nothing can ever happen again"))
             return
         self._now = int(min(moment, self._time_limit))
-        self._events_now = 0
-        self._quiet_passes = 0
+        self._events_now = self._quiet_turns = self._quiet_passes = 0
         if moment > self._time_limit:
             self.end(Ending.STALLED, self._why_stalled("The time limit is over"))
         elif moment == self._until:
             self.end(Ending.UNTIL)
 
     def _run_pass(self) -> None:
-        self._quiet_passes += 1
-        if self._quiet_passes > QUIET_PASSES:
+        if self._quiet_turns >= QUIET_TURNS and self._quiet_passes >= QUIET_PASSES:
             self.end(Ending.RUNAWAY, self._why_quiet_runaway())
             return
+        self._quiet_passes += 1
+        self._quiet_turns += len(self._ready)
         if self.seed:
             self._reorder()
         for _ in range(len(self._ready)):
@@ -271,7 +273,7 @@ class VirtualLoop(UnrealLoop):
 
     def _count_event(self, event: Event) -> None:
         """Stop whoever records without end at one moment, also a loop that never lets others run."""
-        self._quiet_passes = 0
+        self._quiet_turns = self._quiet_passes = 0
         self._events_now += 1
         if self._events_now > EVENTS_IN_A_MOMENT:
             place = place_of_frame(sys._getframe())
@@ -318,7 +320,7 @@ class VirtualLoop(UnrealLoop):
         who = spinning[0].actor if spinning else "main"
         place = place_of_coroutine(spinning[0].get_coro()) if spinning else ""
         return (
-            f"{who} asked {QUIET_PASSES:,} times at {self.time():g} s{_at(place)} and never paused, so "
+            f"{who} asked {self._quiet_passes:,} times at {self.time():g} s{_at(place)} and never paused, so "
             "virtual time stands still. Use take, which waits, or await asyncio.sleep(0.1) between two tries."
         )
 

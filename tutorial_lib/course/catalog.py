@@ -16,7 +16,9 @@ from tutorial_lib.course.checks import (
     priority,
     progress,
     rate_limit,
+    restart_limit,
     retry,
+    retry_limit,
 )
 from tutorial_lib.course.questions import (
     Outcome,
@@ -27,6 +29,7 @@ from tutorial_lib.course.questions import (
     lesson_03,
     lesson_04,
     lesson_05,
+    lesson_06,
 )
 
 __all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
@@ -39,11 +42,13 @@ _CHECKS = (
     progress,
     priority,
     detector,
+    restart_limit,
     retry,
+    retry_limit,
     breaker,
     metrics,
 )
-_LESSONS = (lesson_00, lesson_01, lesson_02, lesson_03, lesson_04, lesson_05)
+_LESSONS = (lesson_00, lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06)
 
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}
 """Every exercise, by its id."""

@@ -153,6 +153,7 @@ class Examination:
         self.last_run = run
         if isinstance(error, Runaway):
             self.forgotten = []  # a coroutine was stopped on its way to its await
+            self.program = None  # it is no pleasure to run this again
         _refuse_the_unattempted(error)
         if invariants is not None:
             invariants(run.trace)
@@ -327,11 +328,8 @@ def _objection_to_endless(error: Stalled | Runaway, run: Run, answer: Answer) ->
             "look at who waits: which write would end that wait, and who was to make it?",
             at=run.elapsed,
         )
-    for cure in _CURES:
-        first = first.partition(cure)[0]
-    too_long = f"The run took longer than wall_limit={WALL_LIMIT:g} s of real time. "
-    if first.startswith(too_long):
-        first = f"after {WALL_LIMIT:g} s of real time it had to be stopped. {first.removeprefix(too_long)}"
+    for said, meant in _FOR_CALLERS_OF_SIMULATE.items():
+        first = re.sub(said, meant, first)
     return Objection(
         f"{answer.name} lets time go on: every loop in it waits somewhere.",
         first,
@@ -341,8 +339,11 @@ def _objection_to_endless(error: Stalled | Runaway, run: Run, answer: Answer) ->
     )
 
 
-_CURES: Final = (" A loop that never pauses", " Use take,", " Let time pass")
-"""How the advice begins in a message of `Runaway`, which speaks to whoever calls simulate."""
+_FOR_CALLERS_OF_SIMULATE: Final = {
+    r"^The run took longer than wall_limit=[\d.]+ s": f"it did not end within {WALL_LIMIT:g} s",
+    r"(never paused, so virtual time stands still\.).*": r"\1",
+}
+"""What `Runaway` says to whoever calls simulate, and what it means for somebody who handed in an answer."""
 
 
 def _error_text(error: BaseException) -> str:

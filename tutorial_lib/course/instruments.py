@@ -8,7 +8,7 @@ nothing but the trace.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from tutorial_lib.course.checking import Objection, clock
@@ -80,7 +80,7 @@ def whole_number(call: str, value: Any) -> int:
 
 
 async def watch_over(
-    workers: Iterable[asyncio.Task[Any]],
+    workers: Collection[asyncio.Task[Any]],
     is_decided: Callable[[], Awaitable[bool]],
     *,
     seconds: float,
@@ -88,14 +88,13 @@ async def watch_over(
 ) -> None:
     """Let endless ``workers`` run until ``is_decided`` says so, at most so many virtual seconds.
 
-    It is asked every ``every`` seconds. Raises what a worker raises, and `Objection` if a worker returns.
+    Workers may be added to the list and removed from it meanwhile. ``is_decided`` is asked every ``every``
+    seconds. Raises what a worker raises, and `Objection` if a worker returns.
     """
-    watched = set(workers)
     end = now() + seconds
     while now() < end and not await is_decided():
-        done, _ = await asyncio.wait(
-            watched, timeout=min(every, end - now()), return_when=asyncio.FIRST_COMPLETED
-        )
+        pause = min(every, end - now())
+        done, _ = await asyncio.wait(list(workers), timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         for worker in done:
             await worker
             raise Objection(

@@ -1,21 +1,27 @@
 """Verdict: what a check says about an answer.
 
-=============  =====================================================================================
-not attempted  the stub is still there, or nothing was handed in
-not yet        a promise was broken: the first one, with the moment at which it broke
-error          the answer raised something of its own, or is of a kind that cannot be called
-proved nothing the answer ran, but never did what the promise is about
-passed         every promise held in every run
-=============  =====================================================================================
+==============  ====================================================================================
+not attempted   the stub is still there, or nothing was handed in
+not yet         a promise was broken: the first one, with the moment at which it broke
+error           the answer raised something of its own, or is of a kind that cannot be called
+proved nothing  the answer ran, but never did what the promise is about
+passed          every promise held in every run
+==============  ====================================================================================
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from html import escape
+from io import StringIO
 from typing import Any, Final
 
 from tutorial_lib.simulation import Run
+from tutorial_lib.views.svg import timeline_svg
+from tutorial_lib.views.text import timeline_text
 
 __all__ = ["Outcome", "Verdict", "report"]
 
@@ -67,21 +73,48 @@ class Verdict:
     def __repr__(self) -> str:
         return self.message
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """Return what a notebook shows: the text, and the broken run up to its first wrong moment."""
+        picture = "" if self.run is None or self.moment is None else timeline_svg(self.run, at=self.moment)
+        words = f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>'
+        return {"text/plain": self.message, "text/html": f"<div>{words}{picture}</div>"}
+
+    def show(self) -> Any:
+        """Open the run at its first wrong moment: in the player in a notebook, as text elsewhere.
+
+        In a notebook this returns the player, so let it be the last line of a cell.
+
+        >>> Verdict("load-balance", Outcome.NOT_ATTEMPTED, "Not attempted.").show()
+        There is no run to show.
+        """
+        if self.run is None:
+            print("There is no run to show.")
+        elif self.program is not None and _is_notebook():
+            from tutorial_lib.views.player import Player  # here, since a terminal has no widgets
+
+            with redirect_stdout(StringIO()):  # what the answer prints was said in the first run
+                return Player(self.program, self.run.faults, seed=self.run.seed, at=self.moment or 0.0)
+        else:
+            print(timeline_text(self.run, at=self.moment))
+            print(self.excerpt())
+        return None
+
     def excerpt(self) -> str:
         """Return the events of the run around the first wrong moment, one a line.
 
         >>> Verdict("load-balance", Outcome.NOT_ATTEMPTED, "Not attempted.").excerpt()
-        'There is no run to show.'
+        ''
         """
-        if self.run is None:
-            return "There is no run to show."
-        events = list(self.run.trace)
-        if self.moment is None:
-            shown = events[-EVENTS_BEFORE:]
-        else:
-            until = sum(event.time <= self.moment for event in events)
-            shown = events[max(0, until - EVENTS_BEFORE) : until + EVENTS_AFTER]
-        return "\n".join(map(str, shown)) or "Nothing happened in this run."
+        events = [] if self.run is None else list(self.run.trace)
+        end = len(events) if self.moment is None else sum(event.time <= self.moment for event in events)
+        return "\n".join(map(str, events[max(0, end - EVENTS_BEFORE) : end + EVENTS_AFTER]))
+
+
+def _is_notebook() -> bool:
+    """Tell whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
 
 
 def report(ran: str, must_hold: str, happened: str, advice: str, replay: str) -> str:

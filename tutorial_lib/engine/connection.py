@@ -53,6 +53,7 @@ PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each
 LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
 TICK: Final = 0.9  # seconds
 LARGEST_BATCH: Final = 200  # requests
+OUT_OF_MEMORY: Final = "OOM command not allowed"  # the server's words; before Redis 7 inside of others
 REFUSALS: Final = (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError)
 PASSING: Final = (
     errors.ConnectionError,  # also while a restarted server still loads its file
@@ -251,12 +252,11 @@ class Connection:
         while not (_is_cancelled() or all(request.future.done() for request in batch)):
             try:
                 answers = await self._evaluate(self.client_id, number, lane, packed)
-            except errors.OutOfMemoryError as error:  # nothing of the batch was done: let others go first
-                self._trouble = error
-                asyncio.get_running_loop().call_later(pause, self._send_again, batch)
-                return
             except (errors.RedisError, OSError) as error:
                 self._trouble = error
+                if OUT_OF_MEMORY in str(error):  # nothing of the batch was done: let others go first
+                    asyncio.get_running_loop().call_later(pause, self._send_again, batch)
+                    return
                 if not _may_pass(error):
                     self._refuse(batch, error)
                 await asyncio.sleep(pause)
@@ -326,7 +326,7 @@ class Connection:
         pause, longest = PAUSES
         while not _is_cancelled():
             try:
-                mail = await self._ear.execute_command("BLPOP", mailbox, LISTEN)
+                mail: Any = await self._ear.blpop([mailbox], timeout=LISTEN)
             except (errors.RedisError, OSError):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, longest)

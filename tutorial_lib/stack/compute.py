@@ -38,7 +38,7 @@ class ComputeServer:
     def __init__(self, log: Any, address: str = "127.0.0.1:0", delay: float = 0.0) -> None:
         self.delay = delay
         self._log = log
-        self._answers: OrderedDict[str, int] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, int], int] = OrderedDict()
         self._lock = threading.Lock()
         # Without so_reuseport=0 a second server on the same port would silently get half of the calls.
         self._server = grpc.server(
@@ -57,14 +57,14 @@ class ComputeServer:
         self._server.stop(_PATIENCE).wait()
 
     def square(self, number: int, request_id: str, context: grpc.ServicerContext) -> int:
-        """Return the square of ``number``, calculated at most once for each request id."""
+        """Return the square of ``number``, calculated once for each request id; without an id, every time."""
         if abs(number) > LARGEST:
             context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT, f"{number} is over {LARGEST}, the largest allowed."
             )
         with self._lock:
-            answer = self._answers.get(request_id)
-        if answer is not None:
+            answer = self._answers.get((request_id, number))
+        if request_id and answer is not None:
             self._log.info("answered from memory", number=number)
             return answer
         threading.Event().wait(self.delay)
@@ -73,7 +73,7 @@ class ComputeServer:
             return 0  # nobody receives it
         answer = number * number
         with self._lock:
-            self._answers[request_id] = answer
+            self._answers[request_id, number] = answer
             if len(self._answers) > _REMEMBERED:
                 self._answers.popitem(last=False)
         self._log.info("calculated", number=number)

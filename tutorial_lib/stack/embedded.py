@@ -129,7 +129,7 @@ def run_stack(**settings: Any) -> Iterator[Stack]:
     log = make_log("worker", book)
     client = ComputeClient(chosen, log, metrics)
     add_task(celery, client, chosen.worker, log, metrics)
-    front = create_app(chosen, celery, make_log("web", book), metrics)
+    front = create_app(chosen, make_log("web", book), metrics)
     web = make_server("127.0.0.1", 0, front, threaded=True, request_handler=QuietHandler)
     stack = Stack(f"http://127.0.0.1:{web.server_port}", server, client, book)
     thread = threading.Thread(target=web.serve_forever, name="web", daemon=True)

@@ -184,8 +184,8 @@ class RealStack(Front):
         def is_ready() -> bool:
             nonlocal started_before
             lines = [line for line in self.logs() if line["event"] == "worker is ready"]
-            starts = sum(line["worker"] == name for line in lines)
-            is_new = starts > started_before
+            starts: int = sum(line["worker"] == name for line in lines)
+            is_new: bool = starts > started_before
             started_before = starts
             return is_new
 

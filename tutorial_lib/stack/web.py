@@ -18,11 +18,11 @@ import threading
 import time
 import uuid
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 import kombu.exceptions
 import redis.exceptions
-from celery import Celery
 from flask import Flask, Response, jsonify, request
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -39,9 +39,13 @@ _QUEUE_IS_AWAY = (kombu.exceptions.OperationalError, redis.exceptions.RedisError
 Answer = tuple[Response, int]
 
 
-def create_app(settings: Settings, celery: Celery, log: Any, metrics: Metrics) -> Flask:
+def create_app(settings: Settings, log: Any, metrics: Metrics) -> Flask:
     """Return the Flask application."""
     app = Flask("tutorial")
+    results = make_celery(settings)
+    # Celery subscribes to the result of each task that it sends, unless it has nowhere to read it from. The
+    # front reads results only when asked, and must be able to say at once that the queue is away.
+    queue = make_celery(replace(settings, results="disabled://"))
     limit = _RateLimit(settings.requests_per_second)
 
     @app.get("/compute/<int(signed=True):number>")
@@ -51,17 +55,18 @@ def create_app(settings: Settings, celery: Celery, log: Any, metrics: Metrics) -
             if not limit.allows_one_more():
                 log.warning("refused", number=number)
                 return _said(429, error="Too many requests. Try again in a second.", request_id=request_id)
+            task_id = uuid.uuid4().hex
+            log.info("accepted", number=number, task_id=task_id)
             try:
-                task = celery.send_task(SQUARE, args=[number, request_id])
+                queue.send_task(SQUARE, args=[number, request_id], task_id=task_id)
             except _QUEUE_IS_AWAY as error:
                 log.error("queue is away", number=number, reason=str(error))
                 return _said(503, error="The queue is away. Try again later.", request_id=request_id)
-            log.info("accepted", number=number, task_id=task.id)
-            return _said(202, task_id=task.id, request_id=request_id)
+            return _said(202, task_id=task_id, request_id=request_id)
 
     @app.get("/result/<task_id>")
     def result(task_id: str) -> Answer:
-        task = celery.AsyncResult(task_id)
+        task = results.AsyncResult(task_id)
         try:
             state, value = task.state, task.result
         except _QUEUE_IS_AWAY:
@@ -124,7 +129,7 @@ def main() -> None:
     port, host, *_ = [*sys.argv[1:], "127.0.0.1"]
     settings = Settings.from_environment()
     log = make_log("web", open_log(settings.log_file))
-    app = create_app(settings, make_celery(settings), log, Metrics())
+    app = create_app(settings, log, Metrics())
     server = make_server(host, int(port), app, threaded=True, request_handler=QuietHandler)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())

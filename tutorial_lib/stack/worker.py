@@ -61,7 +61,7 @@ def add_task(app: Celery, client: ComputeClient, worker: str, log: Any, metrics:
     has no ``delay``, and which no worker would ever call.
     """
 
-    @app.task(name=SQUARE, bind=True)
+    @app.task(name=SQUARE, bind=True, shared=False)  # or every application of this process would get this one
     def square(task: Task[Any, Any], number: int, request_id: str) -> int:
         begin = time.monotonic()
         status = "failed"

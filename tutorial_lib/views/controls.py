@@ -14,9 +14,7 @@ __all__ = ["alert", "button", "close_all", "row"]
 
 def button(text: str, tooltip: str, act: Callable[[], None], icon: str = "") -> widgets.Button:
     """Return a button, as wide as its text, that calls ``act`` when it is clicked."""
-    made = widgets.Button(
-        description=text, tooltip=tooltip, icon=icon, layout=widgets.Layout(width="auto", min_width="64px")
-    )
+    made = widgets.Button(description=text, tooltip=tooltip, icon=icon, layout=widgets.Layout(width="auto"))
     made.on_click(lambda _: act())
     return made
 

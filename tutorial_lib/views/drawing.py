@@ -32,9 +32,9 @@ STYLE = (
     ".tt{color:var(--jp-ui-font-color1,currentColor);width:100%;max-width:1100px;height:auto;display:block}"
     # A picture in a file of its own has no page around it.
     "svg.tt:root{color:#1f1f1f}@media(prefers-color-scheme:dark){svg.tt:root{color:#e6e6e6}}"
-    ".tt text{fill:currentColor;font:13px system-ui,sans-serif}"
-    ".tt .name{font-weight:600;font-size:14px}.tt .small{font-size:12px}.tt .bold{font-weight:600}"
-    ".tt .code{font:13px ui-monospace,Menlo,Consolas,monospace}"
+    ".tt text{fill:currentColor;font:15px system-ui,sans-serif}"
+    ".tt .name{font-weight:600}.tt .small{font-size:13px}.tt .bold{font-weight:600}"
+    ".tt .code{font:14px ui-monospace,Menlo,Consolas,monospace}"
     ".tt .end{text-anchor:end}.tt .middle{text-anchor:middle}"
     f"{''.join(_bar_style(name, look) for name, look in BARS.items())}"
     ".tt .track{fill:currentColor;fill-opacity:.07}"
@@ -65,7 +65,8 @@ class Drawing:
 
     def text(self, x: float, y: float, text: str, look: str = "") -> None:
         """Write ``text``; ``y`` is its base line."""
-        self._parts.append(f'<text x="{number(x)}" y="{number(y)}"{_class(look)}>{safe(text)}</text>')
+        if text:
+            self._parts.append(f'<text x="{number(x)}" y="{number(y)}"{_class(look)}>{safe(text)}</text>')
 
     def box(self, x: float, y: float, width: float, height: float, look: str, title: str = "") -> None:
         """Draw a box. Its ``title`` is shown when the mouse rests on it."""
@@ -156,6 +157,6 @@ class Picture(str):
         """
         return (
             "<style>.tt-drawing{display:block!important}.tt-words{display:none}</style>"
-            f'<div class="tt-drawing" hidden>{self!s}</div>'
+            f'<div class="tt-drawing" hidden="">{self!s}</div>'
             f'<pre class="tt-words">{safe(self.words)}</pre>'
         )

@@ -157,7 +157,7 @@ def _draw_lane(axes: Axes, frame: Frame, lane: LaneFrame, row: int) -> None:
     for place, sign in enumerate(lane.signs):
         following = lane.signs[place + 1].time if place + 1 < len(lane.signs) else frame.end
         _draw_sign(axes, sign, row, room=letters.place(following) - letters.place(sign.time))
-    _beside(axes, row, " · ".join(filter(None, [status(lane), silence_words(lane, letters.span)])))
+    _beside(axes, row, " · ".join(filter(None, [status(lane), silence_words(lane, letters)])))
 
 
 def _draw_bar(axes: Axes, bar: Bar, row: int, room: float) -> None:

@@ -163,6 +163,7 @@ def frame_at(run: Run | Trace | History, time: float | None = None, *, number: i
     history = run if isinstance(run, History) else history_of(run)
     time = history.end if time is None else _checked(time)
     seen = history.events_until(time) if number is None else max(0, min(number, len(history.trace)))
+    time = min(max(time, history.begin), history.end)  # there is nothing to see beyond the ends
     spaces = [_space_frame(space, seen) for _, space in sorted(history.spaces.items())]
     waits = {waiting.actor: waiting.pattern for space in spaces for waiting in space.waiting}
     workers = history.workers

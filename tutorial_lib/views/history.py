@@ -152,6 +152,7 @@ class History:
         self._state = State()
         self._task_states: dict[tuple[str, str], str] = {}  # the last one of each task, by space and label
         self._drawn: dict[str, Lane] = {}  # the lanes as they are drawn, with what is too short joined
+        self._drawn_counts: dict[tuple[str, str], list[Count]] = {}
         self.catch_up()
 
     def catch_up(self) -> None:

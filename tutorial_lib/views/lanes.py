@@ -16,6 +16,7 @@ from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import display_width, shortened
 
 __all__ = [
+    "AXIS_HEIGHT",
     "AXIS_LEFT",
     "AXIS_RIGHT",
     "NAME_COLUMNS",
@@ -29,24 +30,24 @@ __all__ = [
 
 # The columns of every picture: names, time axis, a few words.
 WIDTH = 840
-AXIS_LEFT = 104
-AXIS_RIGHT = 640
-STATUS_LEFT = 652
-NAME_COLUMNS = 13  # letters of a name
-STATUS_COLUMNS = 29
+AXIS_LEFT = 112
+AXIS_RIGHT = 628
+STATUS_LEFT = 640
+NAME_COLUMNS = 12  # letters of a name
+STATUS_COLUMNS = 26
 
-PLAYHEAD_HEIGHT = 18  # above the lanes
-AXIS_HEIGHT = 26  # below them
-SIGN_HEIGHT = 15
-BEAT_HEIGHT = 13
-ROOMY = (20, 8)  # height of a bar, gap below a lane
-DENSE = (13, 3)  # the same where there are many lanes
+PLAYHEAD_HEIGHT = 20  # above the lanes
+AXIS_HEIGHT = 28  # below them
+SIGN_HEIGHT = 17
+BEAT_HEIGHT = 14
+ROOMY = (22, 8)  # height of a bar, gap below a lane
+DENSE = (16, 3)  # the same where there are many lanes
 ROOMY_LANES = 12
 MOST_LANES = 40
 MOST_ROWS = 4  # bars of one lane that overlap
 
-LETTER = 7.5  # the width of a letter on a bar
-SMALL_LETTER = 6.6
+LETTER = 8.7  # the width of a letter on a bar
+SMALL_LETTER = 7.2
 TITLED = 6.0  # a bar narrower than this is too small to point at
 
 
@@ -72,15 +73,16 @@ def draw_axis(drawing: Drawing, scale: Scale, top: float, bottom: float) -> None
     """Draw the time axis at ``bottom``, with a thin line up to ``top`` at every number."""
     ticks = scale.ticks(8)
     drawing.path("".join(stroke(tick.place, top, tick.place, bottom + 4) for tick in ticks), "grid")
+    drawing.text(0, bottom + 20, scale.since, "small")
     for tick in ticks:
-        drawing.text(tick.place, bottom + 18, tick.text, "small middle")
+        drawing.text(tick.place, bottom + 20, tick.text, "small middle")
 
 
 def draw_playhead(drawing: Drawing, scale: Scale, time: float, top: float, bottom: float) -> None:
     """Draw the line at which time stands, with its moment above."""
     x = scale.place(time)
     drawing.path(stroke(x, top - 3, x, bottom + 4), "line")
-    drawing.text(x, top - 6, scale.text(time), "bold middle")
+    drawing.text(x, top - 6, scale.moment(time), "bold middle")
 
 
 def draw_rest(drawing: Drawing, rows: int) -> None:
@@ -88,6 +90,11 @@ def draw_rest(drawing: Drawing, rows: int) -> None:
     if rows > 0:
         drawing.text(0, drawing.height + 10, f"and {rows} more, not drawn")
         drawing.height += 18
+
+
+def _small_width(words: str) -> float:
+    """Return how wide small words are, with a little air around them."""
+    return display_width(words) * SMALL_LETTER + 8
 
 
 def _rows(lane: LaneFrame) -> int:
@@ -109,8 +116,7 @@ class _LaneDrawing:
         self._frame = frame
         self._lane = lane
         self._place = scale.place
-        self._text = scale.text
-        self._span = scale.span
+        self._scale = scale
         self._bar_height = bar_height
 
     def draw(self, top: float) -> None:
@@ -152,11 +158,11 @@ class _LaneDrawing:
 
     def _draw_bar(self, bar: Bar, left: float, y: float, width: float) -> None:
         how = bar.how if bar.is_work else "in hand"
-        title = f"{bar.what}: {how}, {self._text(bar.busy)} from {self._text(bar.begin)}"
+        title = f"{bar.what}: {how}, {self._scale.length(bar.busy)} from {self._scale.moment(bar.begin)}"
         self._drawing.box(left, y, width, self._bar_height - 2, bar.look, title)
         label = f"{bar.label}!" if bar.look == "failed" else bar.label
         if label and display_width(label) * LETTER + 3 <= width:
-            self._drawing.text(left + 3, y + self._bar_height / 2 + 3.5, label, f"on-{bar.look}")
+            self._drawing.text(left + 3, y + self._bar_height / 2 + 4, label, f"on-{bar.look}")
 
     def _draw_ticks(self, top: float) -> None:
         """Draw takes and reads downwards from the middle, writes upwards."""
@@ -177,7 +183,7 @@ class _LaneDrawing:
         playhead = self._place(self._frame.time)
         free_from = float(AXIS_LEFT)
         for following, (sign, x) in enumerate(zip(signs, places, strict=True), start=1):
-            self._drawing.sign(sign.kind, x, y, f"{sign.word}, {self._text(sign.time)}")
+            self._drawing.sign(sign.kind, x, y, f"{sign.word}, {self._scale.moment(sign.time)}")
             length = display_width(sign.word) * SMALL_LETTER
             free_to = places[following] - 6 if following < len(places) else float(WIDTH)
             if x + 9 < playhead < AXIS_RIGHT:
@@ -195,16 +201,17 @@ class _LaneDrawing:
         """Bracket the time from a crash or hang until it was noticed, with its length in the gap."""
         for found in self._lane.detections:
             left, right = self._place(found.begin), self._place(found.noticed)
-            words = f"{self._text(found.noticed - found.begin)} unnoticed"
-            room = display_width(words) * SMALL_LETTER + 8
-            if room > right - left:
-                room = 0.0
+            length = self._scale.length(found.noticed - found.begin)
+            words = f"{length} unnoticed"
+            if _small_width(words) > right - left:
+                words = length if _small_width(length) <= right - left else ""
+            room = _small_width(words) if words else 0.0
             centre = (left + right) / 2
             ends = stroke(left, middle - 4, left, middle + 4) + stroke(right, middle - 4, right, middle + 4)
             before = stroke(left, middle, centre - room / 2, middle)
             after = stroke(centre + room / 2, middle, right, middle)
-            self._drawing.path(ends + before + after, "line", words)
-            if room:
+            self._drawing.path(ends + before + after, "line", f"{length} unnoticed")
+            if words:
                 self._drawing.text(centre, middle + 4, words, "small middle")
 
     # Its heartbeats
@@ -224,7 +231,7 @@ class _LaneDrawing:
             limit = self._place(lane.beats[-1].time + lane.timeout)
             code += stroke(limit, middle - 6, limit, middle + 6)
         self._drawing.path(code, "line")
-        self._drawing.text(STATUS_LEFT, middle + 4, silence_words(lane, self._span), "small")
+        self._drawing.text(STATUS_LEFT, middle + 4, silence_words(lane, self._scale), "small")
 
     def _draw_fuse(self, begin: float, end: float, middle: float) -> None:
         """Draw a silence: calm below half of the timeout, then a warning, then an alarm, each thicker."""

@@ -228,7 +228,9 @@ class _Panel:
         self.picture = widgets.HTML()
         self.alerts = widgets.HTML()
         self.stop = button("Stop", "end it", stop)
-        self.box = widgets.VBox([self.picture, self.alerts, self.stop])
+        self.box = widgets.VBox(
+            [self.picture, self.alerts, self.stop], layout=widgets.Layout(align_items="flex-start")
+        )
 
     def show(self, frame: Frame) -> bool:
         """Show a frame, as one message to the page; tell whether it looks different from the last one."""

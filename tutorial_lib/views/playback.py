@@ -14,7 +14,7 @@ from tutorial_lib.simulation import Fault, Run, Runaway, Stalled, simulate
 from tutorial_lib.trace import Event
 from tutorial_lib.views.frame import Frame, frame_at
 from tutorial_lib.views.history import History
-from tutorial_lib.views.scale import time_text
+from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.words import joined, sentence
 
 __all__ = ["Playback"]
@@ -147,7 +147,7 @@ class Playback:
         return ""
 
     def _past_warning(self, before: Event, now: str) -> str:
-        moment = time_text(before.time, self.history.end - self.history.begin)
+        moment = Scale(self.history.begin, self.history.end).moment(before.time)
         return (
             f"The past has changed: at {moment}, before the change, it was “{sentence(before)}”, and now it "
             f"is “{now}”. The program remembers something from one run to the next. {ADVICE}"

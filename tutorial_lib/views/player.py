@@ -20,7 +20,7 @@ from tutorial_lib.views.controls import alert, button, close_all, row
 from tutorial_lib.views.drawing import safe
 from tutorial_lib.views.frame import frame_at
 from tutorial_lib.views.playback import Playback
-from tutorial_lib.views.scale import time_text
+from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.svg import VIEWS, picture_of
 from tutorial_lib.views.words import shortened
 
@@ -31,6 +31,7 @@ POSITIONS_PER_SECOND = 20  # of the slider, so that half speed has whole steps, 
 SHORTEST, LONGEST = 5.0, 30.0  # real seconds that a run lasts at speed 1
 SPEEDS = {"½ ×": 0.5, "1 ×": 1.0, "2 ×": 2.0, "5 ×": 5.0}
 SLOW_FACTOR = 4
+WORDS_STYLE = "font-size:13px;line-height:1.3;white-space:pre;overflow-x:auto"
 
 
 class Player:
@@ -126,8 +127,10 @@ class _Panel:
         self.code = widgets.HTML()
         self.alerts = widgets.HTML()
 
-        self.play = widgets.Play(interval=1000 // PICTURES_PER_SECOND, show_repeat=False)
-        self.slider = widgets.IntSlider(readout=False, layout=widgets.Layout(flex="1 1 200px"))
+        self.play = widgets.Play(
+            interval=1000 // PICTURES_PER_SECOND, show_repeat=False, layout=widgets.Layout(width="100px")
+        )
+        self.slider = widgets.IntSlider(readout=False, layout=widgets.Layout(flex="1 1 150px"))
         self.slider.tooltip = "time"
         self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
         self.back = button("Back", "one event back", lambda: self._step(-1), icon="step-backward")
@@ -149,14 +152,16 @@ class _Panel:
         self.remove = button("Remove", "take this fault out", self._remove)
         self.reset = button("Reset", "as it was at the beginning", lambda: self._change(playback.reset))
 
+        self.remove_row = row(self.fault, self.remove)  # shown while there is a fault
+
         self.box = widgets.VBox(
             [
                 self.picture,
                 self.caption,
                 self.alerts,
                 row(self.play, self.back, self.next, self.slider, self.speed, self.as_text),
-                row(self.actor, self.crash, self.hang, self.slow, self.mute, self.hire),
-                row(self.fault, self.remove, self.reset),
+                row(self.actor, self.crash, self.hang, self.slow, self.mute, self.hire, self.reset),
+                self.remove_row,
                 self.code,
             ]
         )
@@ -223,7 +228,7 @@ class _Panel:
             self.actor.value = _first_worker(playback, names)
         self.fault.options = [repr(fault) for fault in playback.faults]
         self.fault.index = len(playback.faults) - 1 if playback.faults else None
-        self.remove.disabled = not playback.faults
+        self.remove_row.layout.display = "flex" if playback.faults else "none"
         self.code.value = (
             '<code style="user-select:all" title="click and copy: the code of this run">'
             f"{escape(playback.code)}</code>"
@@ -236,12 +241,12 @@ class _Panel:
         frame = self.playback.frame()
         picture = picture_of(frame, self._show, shows_playhead=True)
         if self.as_text.value:
-            self.picture.value = f'<pre style="line-height:1.3">{safe(picture.words)}</pre>'
+            self.picture.value = f'<pre style="{WORDS_STYLE}">{safe(picture.words)}</pre>'
         else:
             self.picture.value = str(picture)
-        span = frame.end - frame.begin
+        scale = Scale(frame.begin, frame.end)
         self.caption.value = (
-            f"<b>{time_text(frame.time, span)}</b> of {time_text(frame.end, span)} · "
+            f"<b>{scale.moment(frame.time)}</b> of {scale.moment(frame.end)} · "
             f"event {frame.number} of {frame.events}{': ' if frame.latest else ''}{safe(frame.latest)}"
         )
 

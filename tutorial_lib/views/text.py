@@ -8,7 +8,7 @@ from __future__ import annotations
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
 from tutorial_lib.views.frame import CountLine, Frame, LaneFrame, Load, LoadFrame, SpaceFrame, frame_at
-from tutorial_lib.views.scale import Scale, time_text
+from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.state import Waiting
 from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import joined, padded, shortened
@@ -98,9 +98,9 @@ def lane_lines(frame: Frame) -> list[str]:
     lanes = frame.lanes[:MOST_LANES]
     lines = [frame.summary]
     if lanes:
-        lines += ["", f"{' ' * (NAME_COLUMNS + 2)}{_axis(scale)}"]
+        lines += ["", f"{padded(scale.since, NAME_COLUMNS)}  {_axis(scale)}"]
     for lane in lanes:
-        words = " · ".join(filter(None, [status(lane), silence_words(lane, scale.span)]))
+        words = " · ".join(filter(None, [status(lane), silence_words(lane, scale)]))
         lines.append(f"{padded(lane.name, NAME_COLUMNS)}  {_lane(lane, scale)}  {words}")
     if len(frame.lanes) > MOST_LANES:
         lines.append(f"and {len(frame.lanes) - MOST_LANES} more, not drawn")
@@ -160,23 +160,21 @@ def status(lane: LaneFrame) -> str:
     return " · ".join(words)
 
 
-def silence_words(lane: LaneFrame, span: float) -> str:
+def silence_words(lane: LaneFrame, scale: Scale) -> str:
     """Say how long an actor has been silent, and what a monitor thinks of it; "" if it never beat."""
     if lane.silence is None:
         return lane.suspicion
-    silence = f"silent {time_text(lane.silence, span)}"
+    silence = f"silent {scale.length(lane.silence)}"
     if lane.suspicion:
         return f"{lane.suspicion}, {silence}"
-    return silence if lane.timeout is None else f"{silence} of {time_text(lane.timeout, span)}"
+    return silence if lane.timeout is None else f"{silence} of {scale.length(lane.timeout)}"
 
 
 def _news(frame: Frame, lanes: list[LaneFrame]) -> list[str]:
     """List what happened to the actors, in order."""
-    span = frame.end - frame.begin
+    scale = Scale(frame.begin, frame.end)
     signs = sorted((sign.number, lane.name, sign) for lane in lanes for sign in lane.signs)
-    lines = [
-        f"  {time_text(sign.time, span):>9}  {shortened(name, 24)}: {sign.word}" for _, name, sign in signs
-    ]
+    lines = [f"  {scale.moment(sign.time):>9}  {shortened(name, 24)}: {sign.word}" for _, name, sign in signs]
     return ["", *lines] if lines else []
 
 
@@ -235,7 +233,7 @@ def counts_lines(frame: Frame) -> list[str]:
     scale = Scale(frame.begin, frame.end, 0, COLUMNS - 1)
     lines = [counts_summary(frame)]
     if frame.counts:
-        lines += ["", f"{' ' * (LABEL_COLUMNS + 2)}{_axis(scale)}"]
+        lines += ["", f"{padded(scale.since, LABEL_COLUMNS)}  {_axis(scale)}"]
     for line in frame.counts[:MOST_LANES]:
         label = padded(count_label(line, frame), LABEL_COLUMNS)
         lines.append(f"{label}  {_heights(line, scale, frame.time)}  {line.now} now, {line.most} at most")

@@ -198,7 +198,7 @@ WRONG = [
         "not yet",
         "quick 60 of 660, slow 3 of 5. So it is 'slow'; the answer gave 'quick' (str)",
     ),
-    Wrong(share_of_all_time, "not yet", "So it is 'w2'; the answer gave 'w1' (str)"),
+    Wrong(share_of_all_time, "not yet", "So it is 'slow'; the answer gave 'quick' (str)"),
     Wrong(failed_by_completed, "error", "ZeroDivisionError"),
     Wrong(knows_no_restart, "not yet", "w1 4 of 10, w2 10 of 50. So it is 'w1'; the answer gave 'w2' (str)"),
     Wrong(knows_no_new_worker, "error", "KeyError: ('w2',"),
@@ -207,5 +207,5 @@ WRONG = [
     Wrong(returns_the_share, "not yet", "the answer gave 0.5 (float)"),
     Wrong(says_nothing, "not yet", "the answer gave None"),
     Wrong(async_answer, "error", "write def async_answer(before, after), without async"),
-    Wrong(never_ends, "not yet", "had to be stopped"),
+    Wrong(never_ends, "not yet", "it did not end within 1.5 s of real time"),
 ]

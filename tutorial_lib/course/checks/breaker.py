@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tutorial_lib.course.answers import Answer, WrongKind, described, dispose
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
+from tutorial_lib.course.errors import NotAttempted
 from tutorial_lib.course.instruments import cancel, late_start, now, perform
 from tutorial_lib.resilience import Breaker, BreakerOpen
 
@@ -129,6 +130,8 @@ class Guard:
             )
         try:
             returned = await given
+        except NotAttempted:
+            raise
         except Exception as raised:
             # What the action raised, a refusal, or a class of the learner's own is an answer; else a mistake.
             if (

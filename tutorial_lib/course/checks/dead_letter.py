@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tutorial_lib.course.answers import Answer, described
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
+from tutorial_lib.course.checks.letters import check_form, is_letter, is_same
 from tutorial_lib.course.instruments import (
     cancel,
     note_waiting,
@@ -18,7 +19,6 @@ from tutorial_lib.course.instruments import (
     watch_over,
     whole_number,
 )
-from tutorial_lib.patterns import matches
 from tutorial_lib.space import TupleSpace
 from tutorial_lib.trace import Event, Trace
 
@@ -134,7 +134,7 @@ def check_letters(trace: Trace) -> None:
             runs.add(event.fields[0])
         elif event.kind in ("finish", "fail"):
             outcome[event.fields[0]] = event
-        elif event.kind in ("write", "replace") and event.space in ("results", "dead"):
+        elif is_letter(event):
             check_form(event)
             n = event.fields[1]
             check_only_letter(event, letters.get(n))
@@ -151,21 +151,6 @@ def check_first_run(event: Event, runs: set[int]) -> None:
             f"at {clock(event.time)} {event.actor} processed task {n} a second time.",
             "take the task instead of reading it, and do not give it back: a failed task goes to dead at "
             "once.",
-            at=event.time,
-        )
-
-
-def check_form(event: Event) -> None:
-    """Object to a tuple in results or dead that has not the form asked for."""
-    asked = ("result", int, Any) if event.space == "results" else ("dead", int, str)
-    is_result = event.space == "results"
-    fits = len(event.fields) == 3 and matches(asked[:2], event.fields[:2])
-    if not fits or not (is_result or isinstance(event.fields[2], str)):
-        form = '("result", n, value)' if is_result else '("dead", n, reason), the reason as text'
-        raise Objection(
-            f"tuples in {event.space} have the form {form}.",
-            f"at {clock(event.time)} {event.actor} wrote {event.fields!r} to {event.space}.",
-            "compare the two, field by field.",
             at=event.time,
         )
 
@@ -219,7 +204,7 @@ def check_truth(event: Event, outcome: Event | None) -> None:
         )
     else:
         value = outcome.detail["value"]
-        if type(said) is not type(value) or said != value:
+        if not is_same(said, value):
             raise Objection(
                 "the result holds the value that process returned.",
                 f"at {clock(event.time)} task {n} got the result {described(said)}; process had returned "

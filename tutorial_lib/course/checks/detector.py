@@ -113,14 +113,16 @@ async def program(scenario: Scenario, seed: int, answer: Answer) -> None:
             raise ValueError(f"report(name) needs the name of a member, of {scenario.names}; it got {name!r}")
         reported.append(name)
         with actor(name):
-            record("dead", name, by="monitor")
+            record("dead", name, by="monitor", reported=True)
 
     await asyncio.sleep(scenario.begin)
     record("note", text="the monitor begins")
+    hearts = []
     for number, name in enumerate(scenario.names, start=1):
         if name not in scenario.silent:
             beats = scenario.plan(seed, number)
-            asyncio.create_task(beat(space, name, beats, scenario.replaces, 0.17 * number), name=name)
+            heart = beat(space, name, beats, scenario.replaces, 0.17 * number)
+            hearts.append(asyncio.create_task(heart, name=name))
     monitor = asyncio.create_task(answer(space, scenario.names, report), name="monitor")
     await asyncio.wait([monitor], timeout=LENGTH)
     record("note", text="the run is over")  # by now every dead member should have been reported
@@ -161,7 +163,7 @@ def check_reports(scenario: Scenario, trace: Trace) -> None:
             last_sign[event.actor] = event.time
         elif event.kind == "crash":
             dead[event.actor] = event.time
-        elif event.kind == "dead":
+        elif event.kind == "dead" and "reported" in event.detail:
             check_report(event, last_sign[event.actor], dead, reports.get(event.actor))
             reports[event.actor] = event
 
@@ -194,12 +196,12 @@ def check_none_missed(
     for name in dead:
         deadline = last_sign[name] + WITHIN
         if name not in reports and time > deadline + GRACE:
+            sign = "the start" if last_sign[name] == dead[name] else "a beat"
             raise Objection(
-                f"a dead member is reported within {clock(WITHIN)} of its last beat, one that never beat "
-                f"within {clock(WITHIN)} of the start.",
-                f"{name} "
-                f"{'gave its last sign' if dead[name] != last_sign[name] else 'never beat, counted from'} at "
-                f"{clock(last_sign[name])}, and at {clock(deadline)} it was not reported.",
+                f"a dead member is reported within {clock(WITHIN)} of its last beat, or of the start if it "
+                "never beat.",
+                f"the last sign of {name} was {sign}, at {clock(last_sign[name])}, and at {clock(deadline)} "
+                "it was not reported.",
                 "silence plus the time between two looks must stay under 5 s; and the list of members tells "
                 "who should be there.",
                 at=deadline,
@@ -217,7 +219,7 @@ EXERCISE: Final = Exercise(
         "last beat; one that never beats, within 5 s of the start. Never report a living member. A reported "
         "member does not return. You may end when all are reported."
     ),
-    why="the limit lies between the longest silence of the living, 2.8 s, and 5 s less the time between two looks.",
+    why="the limit is above 2.8 s, the longest silence of the living, and the looks keep it under 5 s.",
     hints=(
         "A beat comes in time, the next is lost, the one after that is 0.8 s late. How long is the silence? "
         "How much longer may you wait at most?",

@@ -93,17 +93,17 @@ local function first_in_queue(space, queue, keys)
   end
 end
 
-local function queues_of(space, kind, keys)
-  local queues = {}
+local function queues_of(space, keys)  -- by kind, those that may hold somebody who wants such a tuple
+  local queues = {t = {}, r = {}, w = {}}
   for _, queue in ipairs(redis.call('HKEYS', key('wanted:' .. #keys, space))) do
-    if queue:sub(1, 1) == kind then queues[#queues + 1] = queue end
+    table.insert(queues[queue:sub(1, 1)], queue)
   end
   return queues
 end
 
-local function first_taker(space, keys)
+local function first_taker(space, queues, keys)
   local first
-  for _, queue in ipairs(queues_of(space, 't', keys)) do
+  for _, queue in ipairs(queues.t) do
     local waiter = first_in_queue(space, queue, keys)
     if waiter and (not first or waiter.arrival < first.arrival) then first = waiter end
   end
@@ -132,17 +132,18 @@ end
 
 -- Show a tuple to all readers that wait for it and give it to the first taker. Tells whether one took it.
 local function hand_over(space, seq, tuple)
-  for _, queue in ipairs(queues_of(space, 'r', tuple.keys)) do
+  local queues = queues_of(space, tuple.keys)
+  for _, queue in ipairs(queues.r) do
     for _, reader in ipairs(in_queue(space, queue, tuple.keys)) do
       serve(reader, deliver(space, seq, tuple, reader))
     end
   end
-  local taker = first_taker(space, tuple.keys)
+  local taker = first_taker(space, queues, tuple.keys)
   if taker then
     serve(taker, deliver(space, seq, tuple, taker))
     return true
   end
-  for _, queue in ipairs(queues_of(space, 'w', tuple.keys)) do
+  for _, queue in ipairs(queues.w) do
     for _, tester in ipairs(in_queue(space, queue, tuple.keys)) do
       redis.call('RPUSH', key('offers:' .. tester.id, space), seq)
       ring(tester.client, 'waiter:' .. tester.id)

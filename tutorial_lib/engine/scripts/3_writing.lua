@@ -4,7 +4,7 @@ local function accepts(space, keys)
   local capacity = opened[space].capacity
   if capacity == NO_LIMIT then return true end
   local used = redis.call('HLEN', key('tuples', space)) + redis.call('HLEN', key('claims', space))
-  return used < capacity or first_taker(space, keys) ~= nil
+  return used < capacity or first_taker(space, queues_of(space, keys), keys) ~= nil
 end
 
 local open_space  -- below
