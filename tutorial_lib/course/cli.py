@@ -68,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
         "The exit status is 1 if something needs doing.",
     )
     doctor_parser.set_defaults(run=doctor)
+    stack_parser = commands.add_parser("stack", help="run the services of lesson 08 on this machine")
+    stack_parser.add_argument("action", choices=["up"], help="up: start them all, and stop them at Ctrl-C")
+    stack_parser.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="number of worker processes (default: 2)"
+    )
+    stack_parser.set_defaults(run=stack)
     for command in (lab_parser, doctor_parser):
         command.add_argument(
             "folder",
@@ -127,6 +133,16 @@ def doctor(options: argparse.Namespace) -> int:
     to_do = sum(finding.state == "to do" for finding in findings)
     print(f"Things to do: {to_do}." if to_do else "Everything the course needs is here.")
     return 1 if to_do else 0
+
+
+def stack(options: argparse.Namespace) -> int:
+    """Run the services of lesson 08 until Ctrl-C; the status is 1 if they could not be started."""
+    try:
+        from tutorial_lib.stack.real import up  # here, since its packages are an extra
+    except ImportError as error:
+        print(f"tutorial stack: {error}", file=sys.stderr)
+        return 1
+    return up(options.workers)
 
 
 if __name__ == "__main__":
