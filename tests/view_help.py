@@ -41,7 +41,9 @@ async def three_workers() -> None:
 
 def busy_run() -> Run:
     """Return a run in which a worker crashes, one is hired and one slows down."""
-    return simulate(three_workers, faults=[crash("w2", at=2.5), hire("w4", at=3.2), slow("w1", at=4, factor=3)])
+    return simulate(
+        three_workers, faults=[crash("w2", at=2.5), hire("w4", at=3.2), slow("w1", at=4, factor=3)]
+    )
 
 
 async def watched_workers() -> None:

@@ -239,7 +239,7 @@ Look into the cause; a higher max_restarts would only hide it.
 
     def _forget_the_past(self) -> None:
         self._restarts: deque[float] = deque()  # the moments of those that still count
-        self._cancelled: list[Member] = []  # some may not have ended
+        self._left_behind: list[Member] = []  # cancelled, and not ended in time
         self._to_do: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._all_rest = asyncio.Event()
 
@@ -317,7 +317,7 @@ Look into the cause; a higher max_restarts would only hide it.
         report_stragglers(self._name, self._stragglers(), self._patience())
 
     def _stragglers(self) -> list[Member]:
-        return [member for member in self._cancelled if not member.over.done()]
+        return [member for member in self._left_behind if not member.over.done()]
 
     async def _start(self, charge: _Charge) -> None:
         child = charge.child
@@ -345,11 +345,12 @@ Look into the cause; a higher max_restarts would only hide it.
         for charge in reversed(charges):
             if charge.member is not None:
                 self._monitor.forget(charge.child.name)
-                self._cancelled.append(charge.member)
                 try:
                     await end_members([charge.member], self._patience())
                 except asyncio.CancelledError as error:
                     cancellation = error  # the others are ended all the same
+                if not charge.member.over.done():
+                    self._left_behind.append(charge.member)
                 charge.member = None
         if cancellation is not None:
             raise cancellation

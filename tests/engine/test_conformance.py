@@ -473,6 +473,16 @@ async def test_replace_without_a_match_writes_only_with_insert(manager: SpaceMan
 
 
 @promised
+async def test_replace_with_a_test_inserts_when_nothing_passes(manager: SpaceManager) -> None:
+    """And replaces when something does."""
+    space = manager.space("tasks")
+    large = where(lambda n: n > 5, "large")
+    assert await space.replace(("state", large), ("state", 9), insert=True) is None
+    assert await space.replace(("state", large), ("state", 1), insert=True) == ("state", 9)
+    assert await space.read_all() == [("state", 1)]
+
+
+@promised
 async def test_replace_needs_no_room_but_insert_waits_for_it(manager: SpaceManager) -> None:
     """In a full space."""
     space = manager.space("small", capacity=1)

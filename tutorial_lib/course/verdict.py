@@ -11,6 +11,7 @@ passed          every promise held in every run
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -76,7 +77,7 @@ class Verdict:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """Return what a notebook shows: the text, and the broken run up to its first wrong moment."""
         picture = "" if self.run is None or self.moment is None else timeline_svg(self.run, at=self.moment)
-        words = f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>'
+        words = "<br>".join(map(_with_bold_label, self.message.splitlines()))
         return {"text/plain": self.message, "text/html": f"<div>{words}{picture}</div>"}
 
     def show(self) -> Any:
@@ -108,6 +109,12 @@ class Verdict:
         events = [] if self.run is None else list(self.run.trace)
         end = len(events) if self.moment is None else sum(event.time <= self.moment for event in events)
         return "\n".join(map(str, events[max(0, end - EVENTS_BEFORE) : end + EVENTS_AFTER]))
+
+
+def _with_bold_label(line: str) -> str:
+    """Write a line of a message as HTML, with its label in bold: ``Not yet.``, ``Must hold:``."""
+    label, rest = re.match(r"([\w ]+[.:])?(.*)", line).groups(default="")  # type: ignore[union-attr]
+    return f"<b>{label}</b>{escape(rest)}"
 
 
 def _is_notebook() -> bool:

@@ -19,6 +19,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import Context
 from hashlib import sha1
 from importlib.resources import files
 from itertools import count
@@ -33,6 +34,7 @@ try:
     import msgpack
     from redis import asyncio as client
     from redis import exceptions as errors
+    from redis.asyncio.connection import parse_url
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 except ModuleNotFoundError:
@@ -53,7 +55,8 @@ PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each
 LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
 TICK: Final = 0.9  # seconds
 LARGEST_BATCH: Final = 200  # requests
-OUT_OF_MEMORY: Final = "OOM command not allowed"  # the server's words; before Redis 7 inside of others
+PAUSE_WHEN_FULL: Final = 0.1  # seconds until a server whose memory is full is asked again
+OUT_OF_MEMORY: Final = "command not allowed when used memory"  # the server's words, among others
 REFUSALS: Final = (errors.AuthenticationError, errors.AuthorizationError, errors.NoPermissionError)
 PASSING: Final = (
     errors.ConnectionError,  # also while a restarted server still loads its file
@@ -98,6 +101,8 @@ class Connection:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._redis_url = url.replace("valkey", "redis", 1) if url.startswith("valkey") else url
+        parse_url(self._redis_url)  # raises ValueError for what is no address
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -136,11 +141,11 @@ class Connection:
         self._listeners: dict[bytes, Callable[[], object]] = {}  # by space: called when it has events
         self._errands: set[asyncio.Task[Any]] = set()
         self._open: set[asyncio.Future[Answer]] = set()
-        self._task = asyncio.create_task(self._run())
+        self._speaker, self._ear = self._new_client(), self._new_client()
+        self._task = loop.create_task(self._run(), context=Context())  # it belongs to no actor and no trace
 
     async def _run(self) -> None:
         """Keep up the connection until this is cancelled: by `close`, or by a loop that ends without it."""
-        self._speaker, self._ear = self._new_client(), self._new_client()
         try:
             async with asyncio.TaskGroup() as group:
                 for part in (self._speak, self._listen, self._tick):
@@ -155,9 +160,8 @@ class Connection:
             await self._ear.aclose()
 
     def _new_client(self) -> client.Redis:
-        url = self.url.replace("valkey", "redis", 1) if self.url.startswith("valkey") else self.url
         return client.Redis.from_url(
-            url,
+            self._redis_url,
             single_connection_client=True,
             socket_timeout=SOCKET_TIMEOUT,
             socket_connect_timeout=SOCKET_TIMEOUT,
@@ -176,6 +180,11 @@ class Connection:
             self._task.cancel()
             await asyncio.wait([self._task])
         self._closed = True
+
+    def _is_ending(self) -> bool:
+        """Tell whether to end. The client library may have mistaken a cancellation for an error."""
+        task = asyncio.current_task()
+        return self._closed or (task is not None and task.cancelling() > 0)
 
     # ------------------------------------------------------------------------------------------------
     # Requests
@@ -222,7 +231,7 @@ class Connection:
             future.cancel()
 
     async def _speak(self) -> None:
-        while not _is_cancelled():
+        while not self._is_ending():
             await self._queued.wait()
             batch = self._next_batch()
             if batch:
@@ -249,13 +258,13 @@ class Connection:
         lane = "grows" if batch[0].grows else "shrinks"
         packed = msgpack.packb(commands, use_bin_type=False, unicode_errors="surrogatepass")
         pause, longest = PAUSES
-        while not (_is_cancelled() or all(request.future.done() for request in batch)):
+        while not (self._is_ending() or all(request.future.done() for request in batch)):
             try:
                 answers = await self._evaluate(self.client_id, number, lane, packed)
             except (errors.RedisError, OSError) as error:
                 self._trouble = error
                 if OUT_OF_MEMORY in str(error):  # nothing of the batch was done: let others go first
-                    asyncio.get_running_loop().call_later(pause, self._send_again, batch)
+                    asyncio.get_running_loop().call_later(PAUSE_WHEN_FULL, self._send_again, batch)
                     return
                 if not _may_pass(error):
                     self._refuse(batch, error)
@@ -324,7 +333,7 @@ class Connection:
     async def _listen(self) -> None:
         mailbox = f"tuplespace:mail:{self.client_id}"
         pause, longest = PAUSES
-        while not _is_cancelled():
+        while not self._is_ending():
             try:
                 mail: Any = await self._ear.blpop([mailbox], timeout=LISTEN)
             except (errors.RedisError, OSError):
@@ -344,7 +353,7 @@ class Connection:
             self._listeners[name]()
 
     async def _tick(self) -> None:
-        while not _is_cancelled():
+        while not self._is_ending():
             try:
                 _, was_new = await self.ask({"name": "tick"}, TICK)
             except (ServerUnavailable, PermissionError, RuntimeError):
@@ -379,9 +388,3 @@ def _may_pass(error: Exception) -> bool:
     if isinstance(error, REFUSALS):
         return False
     return isinstance(error, PASSING) or str(error).startswith("BUSY")
-
-
-def _is_cancelled() -> bool:
-    """Tell whether the running task was cancelled: the client library may have mistaken that for an error."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -337,7 +337,7 @@ class EngineSpace(TupleSpace):
         """As `TupleSpace.waiters`, of all clients. The test of a ``where`` can be shown, but not called."""
         _, found = await self._ask("waiters")
         return [
-            WaiterInfo(actor.decode(), operation.decode(), decode_pattern(pattern))
+            WaiterInfo(actor.decode("utf-8", "surrogatepass"), operation.decode(), decode_pattern(pattern))
             for _, actor, operation, pattern in sorted(found)
         ]
 

@@ -17,8 +17,8 @@ from tutorial_lib.views.words import kind_label, pattern_words, tuple_text
 
 __all__ = ["NOT_SIGNS_OF_LIFE", "ActorState", "Change", "Claimed", "SpaceState", "State", "Stored", "Waiting"]
 
-LEFT_REMEMBERED = 100
-"""How many tuples that left a space last are remembered: a taker that is cancelled puts one of them back."""
+TAKEN_REMEMBERED = 100
+"""How many tuples that were taken last are remembered: a taker that is cancelled puts one of them back."""
 
 NOT_SIGNS_OF_LIFE = frozenset(
     ["leave", "lapse", "expire", "release", "crash", "dismiss", "give_up", "suspect", "clear", "dead"]
@@ -83,7 +83,7 @@ class SpaceState:
         self.latest = -1  # order of the tuple that came last
         self.closed = False
         self._orders: dict[str, list[int]] = {}  # text -> the orders of the tuples written so, a heap
-        self._left: dict[str, int] = {}  # text -> order, of the tuples that left last
+        self._taken: dict[tuple[str, str], int] = {}  # taker, text -> order, of what was taken last
 
     def put(self, stored: Stored) -> None:
         """Put a tuple into the space."""
@@ -91,7 +91,7 @@ class SpaceState:
         self.latest = stored.order
         heapq.heappush(self._orders.setdefault(stored.text, []), stored.order)
 
-    def remove(self, text: str) -> Stored | None:
+    def remove(self, text: str, taker: str = "") -> Stored | None:
         """Remove the oldest tuple that is written like this. None if it was there before the trace began."""
         orders = self._orders.get(text)
         if orders is None:
@@ -99,16 +99,14 @@ class SpaceState:
         order = heapq.heappop(orders)
         if not orders:
             del self._orders[text]
-        self._left[text] = order
-        if len(self._left) > LEFT_REMEMBERED:
-            del self._left[next(iter(self._left))]
+        self._taken[taker, text] = order
+        if len(self._taken) > TAKEN_REMEMBERED:
+            del self._taken[next(iter(self._taken))]
         return self.stored.pop(order)
 
-    def put_back(self, stored: Stored) -> Stored:
-        """Put a tuple back to its old place, if that is known, and return it as it stands there."""
-        stored = stored._replace(order=self._left.pop(stored.text, stored.order))
-        self.put(stored)
-        return stored
+    def old_place(self, text: str, taker: str) -> int | None:
+        """Return the order of a tuple that ``taker`` has just taken, or None if that is not known."""
+        return self._taken.pop((taker, text), None)
 
 
 class State:
@@ -166,7 +164,7 @@ class State:
         return self._remove(event)
 
     def _remove(self, event: Event) -> list[Change]:
-        stored = self.space(event.space).remove(tuple_text(event.fields))
+        stored = self.space(event.space).remove(tuple_text(event.fields), event.actor)
         return [Change(event.space, stored, False)] if stored is not None else []
 
     def _claim(self, event: Event) -> list[Change]:
@@ -183,6 +181,7 @@ class State:
         return [Change(event.space, claimed, False)] if claimed is not None else []
 
     def _give_back(self, event: Event) -> list[Change]:
+        space = self.space(event.space)
         gone = self._end_claim(event)
         claimed = gone[0].item if gone else None
         if isinstance(claimed, Claimed):
@@ -191,7 +190,10 @@ class State:
             actor = self.actors[event.actor]
             self.actors[event.actor] = actor._replace(taken=max(0, actor.taken - 1))
             stored = self._new(event)
-        return [*gone, Change(event.space, self.space(event.space).put_back(stored), True)]
+            order = space.old_place(stored.text, event.actor)
+            stored = stored if order is None else stored._replace(order=order)
+        space.put(stored)
+        return [*gone, Change(event.space, stored, True)]
 
     def _wait(self, event: Event) -> list[Change]:
         waiting = _waiting(event, next(self._numbers))

@@ -25,7 +25,7 @@ end
 
 function attempt.replace(command)
   local space, new = command.space, command.tuples[1]
-  local seq = command.seq or oldest(space, command.shape, command.keys)
+  local seq = command.seq or (command.shape and oldest(space, command.shape, command.keys))
   if seq and redis.call('HEXISTS', key('tuples', space), seq) == 1 then
     local old = remove(space, seq)
     emit(space, 'replace', command.actor, new.payload, {old = old.payload})
