@@ -408,6 +408,33 @@ async def test_leaving_the_block_ends_the_looking():
     assert len(asyncio.all_tasks()) == 1
 
 
+def test_a_monitor_that_was_frozen_in_an_earlier_run_watches_as_well_in_the_next():
+    """Nothing of the old clock is left in it."""
+    space = TupleSpace()
+    monitor = Monitor(space, timeout=3, every=1, expect=["w1"])
+
+    async def main():
+        async with monitor:
+            await asyncio.sleep(20)
+
+    simulate(main, faults=[hang("monitor", at=1, seconds=10)])
+    assert alarms(simulate(main).trace) == [("suspect", 2), ("dead", 3)]
+
+
+@simulated
+async def test_an_error_in_a_detector_ends_the_block():
+    """A monitor that cannot judge must not go on as if all were well."""
+
+    class Broken:
+        def suspicion(self, silence, gaps):
+            return 1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        async with Monitor(TupleSpace(), detector=Broken(), every=1, expect=["w1"]):
+            await asyncio.sleep(10)
+    assert now() == 0
+
+
 @simulated
 async def test_who_has_left_in_good_order_is_forgotten():
     """Its old heartbeat causes no alarm; a new one brings it back."""

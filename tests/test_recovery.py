@@ -229,6 +229,16 @@ def test_a_recovery_that_crashed_and_is_started_again_goes_on():
 
 
 @simulated
+async def test_an_error_in_a_policy_ends_the_block():
+    """Nobody would look after the tasks any more."""
+    space = TupleSpace()
+    await (await started_task(space)).fail(space, "no paper")
+    with pytest.raises(ZeroDivisionError):
+        async with recovery(space, lambda case: 1 / 0):
+            await asyncio.sleep(10)
+
+
+@simulated
 async def test_leaving_the_block_ends_the_looking():
     """No task is left, and it can be entered again, but not twice at once."""
     looking = recovery(TupleSpace(), requeue_at_once)

@@ -28,18 +28,16 @@ A rule of thumb: beat three to five times within the timeout, and look about as 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import partial
 from statistics import fmean
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from tutorial_lib.arguments import check_duration
-from tutorial_lib.members import Member, end_members, record
+from tutorial_lib.members import Service, record
 from tutorial_lib.patterns import ANY, where
 from tutorial_lib.space import SpaceClosed, TupleSpace
 from tutorial_lib.virtual_loop import VirtualLoop
@@ -54,7 +52,7 @@ SUSPECT_AT = 0.5  # of the suspicion at which a detector is sure
 # Beating
 
 
-def beat(space: TupleSpace, name: str, every: float) -> AbstractAsyncContextManager[None]:
+def beat(space: TupleSpace, name: str, every: float) -> AbstractAsyncContextManager[object]:
     """Write a heartbeat of ``name`` into ``space`` now and ``every`` seconds: ``async with beat(...):``.
 
     The beats keep to their schedule whatever the block awaits. Each replaces the one before it as one step,
@@ -78,40 +76,38 @@ def beat(space: TupleSpace, name: str, every: float) -> AbstractAsyncContextMana
             f"beat() needs the name of who beats, got {name!r}. Write beat(space, 'w1', every=1)."
         )
     _check_every(every)
-    return _beating(space, name, every)
+    return _Beating(space, name, every)
 
 
-@contextlib.asynccontextmanager
-async def _beating(space: TupleSpace, name: str, every: float) -> AsyncIterator[None]:
-    member = Member(name, partial(_beat_for_ever, space, name, every))
-    try:
-        yield
-    finally:
-        await end_members([member])
+class _Beating(Service):
+    """What `beat` returns."""
 
+    def __init__(self, space: TupleSpace, name: str, every: float) -> None:
+        super().__init__(name)
+        self._space = space
+        self._every = every
 
-async def _beat_for_ever(space: TupleSpace, name: str, every: float) -> None:
-    loop = asyncio.get_running_loop()
-    due = loop.time()
-    while True:
-        try:
-            await _beat_once(space, name)
-        except SpaceClosed:
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            try:
+                await self._beat(loop)
+            except SpaceClosed:
+                return
+            except Exception as error:
+                record("note", text=f"a heartbeat could not be written: {error!r}")
+            due += self._every
+            if due < loop.time():  # after a long stop: what was missed is not made up for
+                due = loop.time() + self._every
+            await asyncio.sleep(due - loop.time())
+
+    async def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        if isinstance(loop, VirtualLoop) and loop.is_muted(self.name):
             return
-        except Exception as error:
-            record("note", name, text=f"a heartbeat could not be written: {error!r}")
-        due += every
-        if due < loop.time():  # after a long stop: what was missed is not made up for
-            due = loop.time() + every
-        await asyncio.sleep(due - loop.time())
-
-
-async def _beat_once(space: TupleSpace, name: str) -> None:
-    loop = asyncio.get_running_loop()
-    if isinstance(loop, VirtualLoop) and loop.is_muted(name):
-        return
-    await space.replace(("heartbeat", name, ANY), ("heartbeat", name, loop.time()), insert=True)
-    record("beat", name, space=space.name, fields=(name,))
+        heartbeat = ("heartbeat", self.name, loop.time())
+        await self._space.replace(("heartbeat", self.name, ANY), heartbeat, insert=True)
+        record("beat", space=self._space.name, fields=(self.name,))
 
 
 def _check_every(every: float) -> None:
@@ -253,7 +249,7 @@ def _is_moment(value: Any) -> bool:
 _HEARTBEAT: Final = ("heartbeat", str, where(_is_moment, "a moment in seconds"))
 
 
-class Monitor:
+class Monitor(Service):
     """Watches the heartbeats in ``space``: ``async with Monitor(space, timeout=3, every=1):``.
 
     It looks every ``every`` seconds. A member whose last beat is half the ``timeout`` old is suspect, and
@@ -306,33 +302,26 @@ class Monitor:
         _check_every(every)
         if isinstance(expect, str):
             raise TypeError(f"expect is a list of names, got the text {expect!r}. Write [{expect!r}].")
+        super().__init__(name)
         self._space = space
         self._detector = detector
         self._every = every
         self._expected = list(expect)
         self._on_dead = on_dead
         self._only_expected = only_expected
-        self._name = name
         self._pulses: dict[str, _Pulse] = {}
         self._patient_since = -math.inf  # silence before this moment counts for nothing
-        self._member: Member | None = None  # while it is at work
 
     def __repr__(self) -> str:
-        return f"<Monitor {self._name}, {self.status()}>"
+        return f"<Monitor {self.name}, {self.status()}>"
 
-    async def __aenter__(self) -> Monitor:
-        if self._member is not None:
-            raise RuntimeError("This monitor is at work already. Make another Monitor for a second block.")
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
         self._pulses = {}
+        self._patient_since = -math.inf
         for name in self._expected:
             self.expect(name)
-        self._member = Member(self._name, self._look_for_ever)
         return self
-
-    async def __aexit__(self, *error: object) -> None:
-        assert self._member is not None
-        member, self._member = self._member, None
-        await end_members([member])
 
     def status(self) -> dict[str, str]:
         """Return what each member is thought to be: "alive", "suspect" or "dead"."""
@@ -349,14 +338,14 @@ class Monitor:
         if name in self._pulses:
             self._pulses[name].state = "left"
 
-    async def _look_for_ever(self) -> None:
+    async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
             heartbeats = await self._space.read_all(*_HEARTBEAT)
             now = loop.time()
             if now - due > self._every:
-                record("note", text=f"{self._name} was frozen for {now - due:g} s and waits for fresh beats")
+                record("note", text=f"{self.name} was frozen for {now - due:g} s and waits for fresh beats")
                 self._patient_since = now
                 due = now
             for _, name, moment in heartbeats:
@@ -393,7 +382,7 @@ class Monitor:
             await self._report_death(name)
 
     def _tell(self, kind: str, name: str, **detail: float) -> None:
-        record(kind, name, space=self._space.name, fields=(name,), by=self._name, **detail)
+        record(kind, name, space=self._space.name, fields=(name,), by=self.name, **detail)
 
     async def _report_death(self, name: str) -> None:
         if self._on_dead is None:

@@ -16,7 +16,8 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from tutorial_lib.trace import actor, current_life, current_trace
 
@@ -24,6 +25,7 @@ __all__ = [
     "PATIENCE",
     "Block",
     "Member",
+    "Service",
     "check_async_function",
     "end_members",
     "loop_and_shift",
@@ -179,6 +181,40 @@ class Block:
             raise failure
         finally:
             failure.__context__ = context  # Python puts our own cancellation there, which explains nothing
+
+
+class Service:
+    """Something that keeps one member at work while its ``async with`` block lasts.
+
+    The member acts under ``name`` and does what `_serve` says. If that fails, the block is interrupted and
+    the error leaves it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._block: Block | None = None  # while it is at work
+        self._member: Member | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._block is not None:
+            raise RuntimeError(f"{self!r} is at work already. Make another one for a second block.")
+        self._block = Block()
+        self._member = Member(self.name, self._serve, on_over=self._block.mind)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trail: TracebackType | None
+    ) -> None:
+        assert self._block is not None
+        block, self._block = self._block, None
+        await block.leave(error, self._end())
+
+    async def _serve(self) -> None:
+        raise NotImplementedError
+
+    async def _end(self) -> None:
+        assert self._member is not None
+        report_stragglers("its owner", await end_members([self._member]))
 
 
 def record(

@@ -46,7 +46,7 @@ from typing import Any
 
 from tutorial_lib.arguments import check_duration
 from tutorial_lib.claims import REFUSED
-from tutorial_lib.members import Member, end_members
+from tutorial_lib.members import Service
 from tutorial_lib.space import TupleSpace
 from tutorial_lib.tables import text_table
 from tutorial_lib.tasks import State, Task
@@ -152,7 +152,7 @@ def bury_after(attempts: int) -> Policy:
 # The one who looks after the tasks
 
 
-class Recovery:
+class Recovery(Service):
     """Looks after the tasks in ``space``: ``async with Recovery(space, policies, timeout=30, every=1):``.
 
     Every ``every`` seconds it asks the ``policies`` about each task that is running or has failed, and
@@ -187,26 +187,14 @@ class Recovery:
             if seconds is None:
                 raise TypeError(f"{what} is a number of seconds, got None.")
             check_duration(what, seconds, zero=False)
+        super().__init__(name)
         self._space = space
         self._timeout = timeout
         self._every = every
-        self._name = name
         self._deaths: dict[str, float] = {}  # when each worker was last reported dead
-        self._member: Member | None = None  # while it is at work
 
     def __repr__(self) -> str:
         return f"<Recovery of {self._space.name}, {len(self._policies)} policies>"
-
-    async def __aenter__(self) -> Recovery:
-        if self._member is not None:
-            raise RuntimeError("This recovery is at work already. Make another one for a second block.")
-        self._member = Member(self._name, self._look_for_ever)
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        assert self._member is not None
-        member, self._member = self._member, None
-        await end_members([member])
 
     async def worker_died(self, name: str) -> None:
         """Note that the worker ``name`` is dead, and look after its tasks at once."""
@@ -219,7 +207,7 @@ class Recovery:
             for fields in await self._space.read_all(*Task.pattern(state=state)):
                 await self._treat(Task(*fields))
 
-    async def _look_for_ever(self) -> None:
+    async def _serve(self) -> None:
         while True:
             await self.look()
             await asyncio.sleep(self._every)

@@ -42,14 +42,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from types import TracebackType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from tutorial_lib.arguments import check_duration
 from tutorial_lib.heartbeat import Monitor, beat
 from tutorial_lib.members import (
-    Block,
     Member,
+    Service,
     check_async_function,
     end_members,
     record,
@@ -164,7 +163,7 @@ class _Charge:
         self.member: Member | None = None  # its task, while it is meant to run
 
 
-class SupervisedSystem:
+class SupervisedSystem(Service):
     """Keeps its children running: ``async with SupervisedSystem(space) as system:`` and `add`.
 
     Children are started in the order of adding and stopped in reverse. Each beats every ``every`` seconds
@@ -223,18 +222,17 @@ Look into the cause; a higher max_restarts would only hide it.
             if seconds is None:
                 raise TypeError(f"{what} is a number of seconds, got None.")
             check_duration(what, seconds, zero=False)
+        super().__init__(name)
         self._space = space
         self._strategy = _member_of(Strategy, "strategy", strategy)
         self._max_restarts = max_restarts
         self._within = within
         self._every = every
         self._stop_within = stop_within
-        self._name = name
         self._monitor = Monitor(
             space, timeout=timeout, every=every, on_dead=self._on_silence, only_expected=True, name=name
         )
         self._charges: dict[str, _Charge] = {}
-        self._manager: Member | None = None  # while the system is at work
         self._forget_the_past()
 
     def _forget_the_past(self) -> None:
@@ -244,27 +242,19 @@ Look into the cause; a higher max_restarts would only hide it.
         self._all_rest = asyncio.Event()
 
     def __repr__(self) -> str:
-        return f"<SupervisedSystem {self._name}, {len(self._charges)} children>"
+        return f"<SupervisedSystem {self.name}, {len(self._charges)} children>"
 
     # ------------------------------------------------------------------------------------------------
     # From outside
 
-    async def __aenter__(self) -> SupervisedSystem:
-        if self._manager is not None:
-            raise RuntimeError("This system is at work already. Make another one for a second block.")
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
         self._forget_the_past()
         self._charges = {name: _Charge(charge.child) for name, charge in self._charges.items()}
         for charge in self._charges.values():
             self._to_do.put_nowait(partial(self._start, charge))
         self._note_whether_all_rest()
-        self._block = Block()
-        self._manager = Member(self._name, self._manage, on_over=self._block.mind)
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trail: TracebackType | None
-    ) -> None:
-        await self._block.leave(error, self._stop_and_report())
 
     def add(self, child: Child) -> None:
         """Add a child. It is started after those before it; at once if the system is at work.
@@ -277,7 +267,7 @@ Look into the cause; a higher max_restarts would only hide it.
             raise ValueError(f"There is a child called {child.name!r} already. Choose another name.")
         charge = self._charges[child.name] = _Charge(child)
         self._note_whether_all_rest()
-        if self._manager is not None:
+        if self._member is not None:
             self._to_do.put_nowait(partial(self._start, charge))
 
     def status(self) -> SystemStatus:
@@ -300,8 +290,8 @@ Look into the cause; a higher max_restarts would only hide it.
         Returns within ``stop_within`` seconds. Nothing is restarted any more. Stopping twice does nothing
         more.
         """
-        if self._manager is not None:
-            manager, self._manager = self._manager, None
+        if self._member is not None:
+            manager, self._member = self._member, None
             try:
                 await end_members([manager], self._patience())
             finally:
@@ -312,9 +302,9 @@ Look into the cause; a higher max_restarts would only hide it.
     # ------------------------------------------------------------------------------------------------
     # Starting and stopping
 
-    async def _stop_and_report(self) -> None:
+    async def _end(self) -> None:
         await self.stop()
-        report_stragglers(self._name, self._stragglers(), self._patience())
+        report_stragglers(self.name, self._stragglers(), self._patience())
 
     def _stragglers(self) -> list[Member]:
         return [member for member in self._left_behind if not member.over.done()]
@@ -334,12 +324,12 @@ Look into the cause; a higher max_restarts would only hide it.
             await run(child.name, child.start)
 
     async def _end_all(self) -> None:
-        await self._end(list(self._charges.values()))
+        await self._end_some(list(self._charges.values()))
         for charge in self._charges.values():
             if charge.state != "resting":
                 charge.state = "stopped"
 
-    async def _end(self, charges: list[_Charge]) -> None:
+    async def _end_some(self, charges: list[_Charge]) -> None:
         """End the children that run, the last one first."""
         cancellation: asyncio.CancelledError | None = None
         for charge in reversed(charges):
@@ -368,7 +358,7 @@ Look into the cause; a higher max_restarts would only hide it.
     # ------------------------------------------------------------------------------------------------
     # The manager: a task that does one thing after the other
 
-    async def _manage(self) -> None:
+    async def _serve(self) -> None:
         async with self._monitor:
             while True:
                 step = await self._to_do.get()
@@ -399,7 +389,7 @@ Look into the cause; a higher max_restarts would only hide it.
         charge.cause = cause
         restart = charge.child.restart
         if restart is Restart.NEVER or (restart is Restart.ON_FAILURE and not has_failed):
-            await self._end([charge])
+            await self._end_some([charge])
             charge.state = "resting"
             self._note_whether_all_rest()
             return
@@ -414,7 +404,7 @@ Look into the cause; a higher max_restarts would only hide it.
             self._restarts.append(now)
             return
         name = charge.child.name
-        record("give_up", name, by=self._name, cause=charge.cause, restarts=len(self._restarts))
+        record("give_up", name, by=self.name, cause=charge.cause, restarts=len(self._restarts))
         await self._end_all()
         raise RestartLimitReached(
             f"{name} {charge.cause} after {len(self._restarts)} restarts within {self._within:g} s, so all "
@@ -424,7 +414,7 @@ Look into the cause; a higher max_restarts would only hide it.
     async def _restart(self, failed: _Charge) -> None:
         """Start a child again, and those that the strategy restarts with it."""
         affected = self._affected(failed)
-        await self._end(affected)
+        await self._end_some(affected)
         to_start = [charge for charge in affected if charge.child.restart is not Restart.NEVER]
         for charge in affected:
             charge.state = "restarting" if charge in to_start else "resting"
@@ -432,7 +422,7 @@ Look into the cause; a higher max_restarts would only hide it.
         await asyncio.sleep(delay)
         for charge in to_start:
             charge.restarts += 1
-            record("restart", charge.child.name, by=self._name, cause=failed.cause, after=delay)
+            record("restart", charge.child.name, by=self.name, cause=failed.cause, after=delay)
             await self._start(charge)
 
     def _affected(self, failed: _Charge) -> list[_Charge]:

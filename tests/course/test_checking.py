@@ -250,9 +250,9 @@ def test_a_slow_machine_is_never_blamed():
 
 def test_the_same_answer_gets_the_same_verdict_every_time():
     """A check has no luck: all that is left to chance is drawn from seeds."""
-    first, second = (examine(EXERCISES["retry"], answers_of_retry) for answers_of_retry in [jittery] * 2)
+    first, second = (examine(EXERCISES["retry"], jittery) for _ in range(2))
     assert first.message == second.message
-    assert first.run.trace == second.run.trace
+    assert first.run.trace.text() == second.run.trace.text()
 
 
 async def jittery(call, *, attempts=3, budget=30.0):
@@ -308,7 +308,7 @@ async def hurries(space):
         (polls, "never paused"),
         (waits, "waits in take for ('task', int) in space"),
         (catches_everything, "never paused"),
-        (writes_without_end, "never paused"),
+        (writes_without_end, "writes_without_end lets time go on"),
         (hurries, "the time limit is over at 60 s"),
     ],
 )
@@ -388,7 +388,7 @@ def test_the_library_is_as_it_was_after_a_check():
 def test_every_exercise_has_its_text(exercise: Exercise):
     """Three hints from a question to nearly the answer, a task, and a line of explanation for a pass."""
     assert len(exercise.hints) == 3
-    assert exercise.hints[0].endswith("?")
+    assert "?" in exercise.hints[0]
     assert all(text.endswith(("?", ".")) for text in (*exercise.hints, exercise.task, exercise.why))
     assert exercise.form in ("async function", "function", "class")
 

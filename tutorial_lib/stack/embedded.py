@@ -34,6 +34,7 @@ from tutorial_lib.stack.worker import add_task, make_celery
 __all__ = ["Front", "Stack", "run_stack"]
 
 _POLL: Final = 0.02  # seconds between two looks at a result
+_the_only_one: Final = threading.Lock()
 
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # or gRPC writes into the notebook when a server stops
 
@@ -118,8 +119,19 @@ def run_stack(**settings: Any) -> Iterator[Stack]:
     """Run the stack in this process while the block lasts: ``with run_stack() as stack:``.
 
     ``settings`` are fields of `Settings`, such as ``deadline=0.2``. When the block ends, everything has
-    stopped. Stopping the worker takes about two seconds.
+    stopped. Stopping the worker takes about two seconds. Raises `RuntimeError` if a stack runs already in
+    this process.
     """
+    if not _the_only_one.acquire(blocking=False):
+        # Celery can tell only all workers of a process to stop.
+        raise RuntimeError("A stack runs in this process already. Leave its with block first.")
+    try:
+        yield from _run(settings)
+    finally:
+        _the_only_one.release()
+
+
+def _run(settings: dict[str, Any]) -> Iterator[Stack]:
     book = LogBook()
     server = ComputeServer(make_log("compute", book))
     # Celery's memory is shared by the whole process, so each stack has a queue of its own in it.

@@ -8,7 +8,7 @@ on a light and on a dark page.
 what       colour              shape                      word
 =========  ==================  =========================  ==================
 finished   blue                solid bar                  "done"
-running    sky blue            solid bar up to now        "busy"
+running    sky blue, blue edge solid bar up to now        "busy"
 failed     vermilion           "!" behind its number      "failed"
 cut short  none                dashed outline             "cut short"
 in hand    pale blue           outline                    "in hand"
@@ -66,7 +66,7 @@ class BarLook(NamedTuple):
 
 BARS: Final = {
     "done": BarLook(BLUE, WHITE),
-    "running": BarLook(SKY, BLACK),
+    "running": BarLook(SKY, BLACK, edge=BLUE),
     "failed": BarLook(VERMILION, BLACK),
     "cut": BarLook(None, OWN, edge=OWN, is_dashed=True),
     "hand": BarLook(SKY, OWN, edge=BLUE, opacity=0.22),
@@ -99,7 +99,7 @@ SIGNS: Final = {
     "clear": Sign("M-5 0-1 4 5-4", "D", GREEN),
     "dead": Sign(_DIAMOND, "D", VERMILION, True),
     "lapse": Sign("M-4-5H4M-4 5H4M0-5V5", "v", VERMILION),
-    "retry": Sign("M4-3A5 5 0 1 0 5 1M4.5-6.5V-3H1", "o", OWN),
+    "retry": Sign("M-5-4-1 0-5 4M0-4 4 0 0 4", ">", OWN),
     "open": Sign(_RING, "o", VERMILION),
     "half_open": Sign(_RING + "M0-4.5V4.5", "o", OWN),
     "close": Sign(_RING, "o", GREEN, True),

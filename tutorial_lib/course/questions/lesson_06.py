@@ -18,8 +18,12 @@ QUESTIONS: Final = {
     "06-limit": Question(
         "A child fails once an hour. The limit is 3 restarts within 10 seconds. What happens?",
         (
-            Option("After four hours the supervisor gives up", "The limit is a rate. Old restarts do not count."),
-            Option("It is restarted every hour, for years", "Yes. Within 10 seconds there is one.", right=True),
+            Option(
+                "After four hours the supervisor gives up", "The limit is a rate. Old restarts do not count."
+            ),
+            Option(
+                "It is restarted every hour, for years", "Yes. Within 10 seconds there is one.", right=True
+            ),
             Option("It is not restarted at all", "One restart within 10 seconds is allowed."),
         ),
     ),
@@ -36,7 +40,9 @@ QUESTIONS: Final = {
         (
             Option("As it was", "The variable died with the task that held it."),
             Option("It begins anew", "Yes. Only what is in a space survives.", right=True),
-            Option("The supervisor has kept it", "A supervisor knows how to start a child, not what it knew."),
+            Option(
+                "The supervisor has kept it", "A supervisor knows how to start a child, not what it knew."
+            ),
         ),
     ),
 }

@@ -1,0 +1,118 @@
+"""The whole stack on real servers: what happens to requests while processes die. Needs redis-server.
+
+These tests are asked for by name: ``pytest tests/stack``. Each runs in real time, on free ports.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tutorial_lib.stack import deploy
+from tutorial_lib.stack.real import RealStack, run_real_stack
+
+WORKING = 120.0  # seconds within which every request must have ended
+
+
+def ask(stack: RealStack, number: int) -> str:
+    """Send one request and say how it ended: "right", "wrong", or the text of the error."""
+    code, answer = stack.get(f"/compute/{number}")
+    if code != 202:
+        return str(answer["error"])
+    code, answer = stack.outcome(answer["task_id"], timeout=WORKING)
+    if code != 200:
+        return str(answer["error"])
+    return "right" if answer["result"] == number**2 else "wrong"
+
+
+def until(is_so, within: float = 30.0) -> None:
+    """Wait until something is so; fail if it is not after a while."""
+    deadline = time.monotonic() + within
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.2)
+
+
+def counted(stack: RealStack) -> dict[str, float]:
+    """What Prometheus says of the tasks: the number of completed and of failed ones."""
+    series = stack.query("sum by (status) (tutorial_tasks_total)")
+    return {entry["metric"]["status"]: float(entry["value"][1]) for entry in series}
+
+
+def logged(stack: RealStack) -> dict[str, float]:
+    """What the logs say of the tasks."""
+    events = Counter(line["event"] for line in stack.logs() if line["service"] == "worker")
+    found = {"completed": events["task completed"], "failed": events["task failed"]}
+    return {status: number for status, number in found.items() if number}
+
+
+def test_requests_survive_a_killed_worker_and_a_restarted_server():
+    """Two hundred requests: each ends with the right answer or a clear error, and all are counted."""
+    with run_real_stack(2, delay=0.05, redelivery=5.0, reset_timeout=1.0) as stack:
+        with ThreadPoolExecutor(20) as callers:
+            outcomes = callers.map(lambda number: ask(stack, number), range(200))
+            until(lambda: logged(stack).get("completed", 0) > 20)
+            stack.services["w1"].kill()
+            stack.services["compute"].stop()
+            time.sleep(1)
+            stack.services["compute"].start()
+            stack.services["w1"].start()
+            ends = Counter(outcome.split(":")[0] for outcome in outcomes)
+        assert sum(ends.values()) == 200
+        assert set(ends) <= {"right", "UNAVAILABLE", "DEADLINE_EXCEEDED", "The breaker is open"}
+        assert ends["right"] > 100
+        until(lambda: counted(stack) == logged(stack))
+
+        # The dashboard and the alerts find what they ask for.
+        for query in deploy.PANELS.values():
+            assert stack.query(query), query
+
+
+def test_a_task_in_the_hands_of_a_killed_worker_is_done_by_another():
+    """It is delivered a second time, and the request gets its answer."""
+    with run_real_stack(2, delay=1.0, deadline=5.0, redelivery=3.0) as stack:
+        code, answer = stack.get("/compute/12", X_Request_ID="doomed")
+        assert code == 202
+        until(lambda: any(line["event"] == "task started" for line in stack.logs("doomed")))
+        (first,) = [line["worker"] for line in stack.logs("doomed") if line["event"] == "task started"]
+        stack.services[first].kill()
+        assert stack.outcome(answer["task_id"], timeout=60) == (200, {"state": "completed", "result": 144})
+        starts = [line["worker"] for line in stack.logs("doomed") if line["event"] == "task started"]
+        assert len(starts) == 2
+        assert starts[1] != first
+
+
+def test_the_queue_goes_and_comes_back_with_all_it_held():
+    """While Redis is away the front says so; afterwards what was accepted is done."""
+    with run_real_stack(1, delay=0.5) as stack:
+        accepted = [stack.get(f"/compute/{number}")[1]["task_id"] for number in range(4)]
+        stack.services["redis"].stop()
+        code, answer = stack.get("/compute/5")
+        assert (code, answer["error"]) == (503, "The queue is away. Try again later.")
+        stack.services["redis"].start()
+        results = [stack.outcome(task_id, timeout=60)[1]["result"] for task_id in accepted]
+        assert results == [0, 1, 4, 9]
+        assert stack.compute(6, timeout=60) == 36
+
+
+@pytest.mark.parametrize("moment", [0.3, 4.0, 20.0])
+def test_ctrl_c_at_any_moment_leaves_no_process(moment, tmp_path):
+    """While the first services start, while the last ones do, and when all are up."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tutorial_lib.course.cli", "stack", "up", "--workers", "1"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    threading.Event().wait(moment)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, encoding="utf-8", check=True).stdout
+    # Every process of the stack writes into its own folder, or belongs to the package.
+    assert str(tmp_path) not in listing
+    assert list(tmp_path.glob("tutorial-stack-*")) == []
