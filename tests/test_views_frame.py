@@ -407,7 +407,7 @@ def test_a_moment_beyond_the_ends_is_the_end() -> None:
 @pytest.mark.parametrize("moment", ["3", True, None.__class__])
 def test_a_moment_that_is_no_number_is_refused(moment: object) -> None:
     """The message says what to write."""
-    with pytest.raises(TypeError, match="at=3.0"):
+    with pytest.raises(TypeError, match=r"at=3\.0"):
         frame_at(Trace(), moment)  # type: ignore[arg-type]
 
 

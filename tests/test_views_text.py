@@ -31,7 +31,7 @@ def test_a_timeline_is_drawn_like_this() -> None:
         "w1 has crashed; w2 waits; main is idle; 1 task done.",
         "",
         "              0             2             4            6             8 s",
-        "w1            1━━━━━━━━━━━━━3╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌x                      crashed · 1 done",
+        "w1            1━━━━━━━━━━━━━3╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌x                       crashed · 1 done",
         "w2            2┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄····························  waits · 1 taken",
         "main          ························································  idle",
         "",
@@ -67,7 +67,7 @@ def test_tuples_over_time_are_drawn_like_this() -> None:
     assert lines_of(tuples_text(trace)) == [
         "There are 1 × task.",
         "",
-        "                          0            1             2            3             4 s",
+        "                          0             1             2            3             4 s",
         "task                      1111111111111111111111111111222222222222222222222222222"
         + "2  1 now, 2 at most",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,13 @@ def test_a_tuple_says_what_its_task_is_called(
     assert (task_label(fields), kind_label(fields), task_state(fields)) == (label, kind, state)
 
 
-KINDS = (
-    "wait leave write take read replace expire claim renew complete release lapse bury shut start finish fail "
-    "beat suspect clear dead crash hang slow mute hire dismiss restart give_up retry open half_open close note"
-).split()
+KINDS = [
+    *("wait", "leave", "write", "take", "read", "replace", "expire"),
+    *("claim", "renew", "complete", "release", "lapse", "bury", "shut"),
+    *("start", "finish", "fail", "beat", "suspect", "clear", "dead"),
+    *("crash", "hang", "slow", "mute", "hire", "dismiss", "restart", "give_up"),
+    *("retry", "open", "half_open", "close", "note"),
+]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "something_new"])
@@ -129,7 +133,7 @@ def test_a_moment_is_written_in_the_unit_of_its_axis(span: float, time: float, t
 def test_an_axis_has_a_few_round_numbers(span: float) -> None:
     """Two to eight ticks, evenly spaced, the last with the unit."""
     ticks = Scale(0, span, 0, 600).ticks(8)
-    gaps = [after.place - before.place for before, after in zip(ticks, ticks[1:], strict=False)]
+    gaps = [after.place - before.place for before, after in pairwise(ticks)]
     assert 2 <= len(ticks) <= 9
     assert max(gaps) - min(gaps) < 1e-6
     assert " " in ticks[-1].text

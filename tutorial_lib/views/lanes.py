@@ -48,7 +48,7 @@ MOST_ROWS = 4  # bars of one lane that overlap
 
 LETTER = 8.7  # the width of a letter on a bar
 SMALL_LETTER = 7.2
-TITLED = 6.0  # a bar narrower than this is too small to point at
+TITLED = 10.0  # a bar narrower than this is too small to point at
 
 
 def draw_lanes(drawing: Drawing, frame: Frame, *, shows_playhead: bool) -> None:
