@@ -19,7 +19,6 @@ import asyncio
 import heapq
 from contextvars import Context
 from itertools import count
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from tutorial_lib.claims import Claim
@@ -100,8 +99,7 @@ class Board:
         self.capacity = capacity
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None  # the event loop that this space belongs to
-        self._thread = 0  # the thread that this loop runs in
-        self._quiet_loop: asyncio.AbstractEventLoop | None = None  # this loop, or None; see _begin
+        self._quiet_loop: asyncio.AbstractEventLoop | None = None  # that loop, or None; see _begin
         self._refusal = ""  # why no operation is accepted any more
         self._trace: Trace | None = None
         self._watches: list[Watch] = []
@@ -485,24 +483,17 @@ class Board:
     def _begin(self) -> None:
         """Start of every operation: is this the right loop, is anything over, and who keeps the diary?
 
-        While a space is quiet, that is, while there is nothing but tuples in it, only the loop and the diary
-        have to be asked after. `write` and `try_take` do that themselves: a call would cost as much again.
-        ``_quiet_loop`` is the space's loop then, and None from the moment at which there is more.
+        A space is quiet while there is nothing but tuples in it: nobody waits, watches or records, and
+        nothing has a time limit. ``_quiet_loop`` is the space's loop then, and None as soon as there is
+        more. So `write` and `try_take`, the busiest operations, see by one comparison that none of this is
+        needed.
         """
-        quiet = self._quiet_loop
-        if (
-            quiet is not None
-            and get_ident() == self._thread
-            and quiet.is_running()
-            and trace_variable.get() is None
-        ):
-            return
-        # A loop that runs in this thread is the running one; asyncio.get_running_loop takes thrice the time.
-        if self._loop is None or get_ident() != self._thread or not self._loop.is_running():
-            self._move_to(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._move_to(loop)
         self._trace = trace_variable.get()
         self._watched = self._trace is not None or bool(self._watches)
-        if self._moments and self._moments[0][0] <= self._now():
+        if self._moments and self._moments[0][0] <= loop.time():
             self._end_what_is_over()
         has_more_than_tuples = (
             self._watched
@@ -520,9 +511,6 @@ class Board:
         if self._refusal:
             raise RuntimeError(self._refusal)
         old = self._loop
-        if old is loop:  # the same loop, run again by another thread
-            self._thread = get_ident()
-            return
         if old is not None and not old.is_closed():
             raise RuntimeError(
                 f"Space {self.name!r} belongs to another event loop or thread. "
@@ -537,7 +525,6 @@ class Board:
         if adopt is not None:
             adopt(self)
         self._loop = loop
-        self._thread = get_ident()
         self._timer = None
         self._watches = []  # who watched from a loop that is closed will not look again
         if old is not None and self._expiries:

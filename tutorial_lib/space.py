@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from threading import get_ident
 from typing import Any, NamedTuple
 
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
@@ -107,11 +106,8 @@ class TupleSpace(Board):
         error, cancellation included, the tuple has not been written.
         """
         fields = checked_tuple(fields)
-        quiet = self._quiet_loop
         if (
-            quiet is not None  # the same as in _begin
-            and get_ident() == self._thread
-            and quiet.is_running()
+            asyncio.get_running_loop() is self._quiet_loop
             and trace_variable.get() is None
             and ttl is None
             and timeout is None
@@ -271,23 +267,16 @@ class TupleSpace(Board):
         polls does not freeze its neighbours; when it finds one it does not. Raises `ValueError` without a
         pattern.
         """
-        quiet = self._quiet_loop
-        if (
-            quiet is None  # the same as in _begin
-            or get_ident() != self._thread
-            or not quiet.is_running()
-            or trace_variable.get() is not None
-            or not pattern
-        ):
-            check_pattern("try_take", pattern)
+        check_pattern("try_take", pattern)
+        is_quiet = asyncio.get_running_loop() is self._quiet_loop and trace_variable.get() is None
+        if not is_quiet:
             self._begin()
-            quiet = self._quiet_loop
         found = self._store.take(pattern)
         if found is None:
             await asyncio.sleep(0)
             return None
         seq, fields = found
-        if quiet is None:
+        if not is_quiet:
             self._forget(seq)
             if self._watched:
                 self._record("take", fields)
