@@ -360,7 +360,7 @@ def test_a_step_that_blocks_the_whole_loop_makes_no_false_alarm():
     with Trace() as trace:
         asyncio.run(main())
     assert alarms(trace) == []
-    assert len(trace.of("beat")) > 2
+    assert len(trace.of("beat")) >= 2
 
 
 def test_a_crashed_monitor_says_nothing_more():
@@ -561,6 +561,7 @@ def test_phi_is_more_patient_with_uneven_beats():
         (FixedTimeout, {"timeout": None}),
         (MissedBeats, {"count": 0, "every": 1}),
         (MissedBeats, {"count": 1.5, "every": 1}),
+        (MissedBeats, {"count": True, "every": 1}),
         (MissedBeats, {"count": 1, "every": 0}),
         (PhiAccrual, {"threshold": 0}),
         (PhiAccrual, {"every": None}),

@@ -12,8 +12,9 @@ from tests.view_help import busy_run, story, watched_workers
 from tutorial_lib import ANY, Event, Trace, TupleSpace, note
 from tutorial_lib.faults import crash, mute
 from tutorial_lib.simulation import simulate
-from tutorial_lib.views.frame import Frame, LaneFrame, fairness, frame_at
+from tutorial_lib.views.frame import Frame, LaneFrame, frame_at
 from tutorial_lib.views.history import History
+from tutorial_lib.views.loads import fairness
 
 TASK = ("task", 7)
 

@@ -8,7 +8,15 @@ from typing import Any
 from tutorial_lib.patterns import ANY, Pattern, Where, pattern_text, shown
 from tutorial_lib.store import ATOMS, Fields, copied
 
-__all__ = ["as_tuple", "check_duration", "check_lease", "check_pattern", "checked_tuple"]
+__all__ = [
+    "as_tuple",
+    "check_count",
+    "check_duration",
+    "check_lease",
+    "check_pattern",
+    "check_period",
+    "checked_tuple",
+]
 
 
 def check_pattern(operation: str, pattern: Pattern) -> Pattern:
@@ -77,3 +85,19 @@ def check_lease(lease: float) -> None:
             "lease is a number of seconds, got None: a claim without end would lose the tuple in a crash."
         )
     check_duration("lease", lease, zero=False)
+
+
+def check_period(name: str, value: float) -> None:
+    """Check a length of time in seconds that has to be given and more than 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is a number of seconds, got {shown(value)}.")
+    if not 0 < value <= sys.float_info.max:
+        raise ValueError(f"{name} is a finite number of seconds, more than 0, got {shown(value)}.")
+
+
+def check_count(name: str, value: int, *, least: int) -> None:
+    """Check a whole number of something, which has to be ``least`` or more."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is a whole number, got {shown(value)}.")
+    if value < least:
+        raise ValueError(f"{name} is a whole number of {least} or more, got {shown(value)}.")

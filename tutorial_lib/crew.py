@@ -24,7 +24,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_duration
 from tutorial_lib.members import Block, Member, check_async_function, end_members, record, report_stragglers
 from tutorial_lib.trace import current_actor
 from tutorial_lib.virtual_loop import VirtualLoop
@@ -56,10 +56,7 @@ class Crew:
 
     def __init__(self, worker: Callable[[str], Awaitable[object]], size: int, *, prefix: str = "w") -> None:
         check_async_function(worker, "Crew needs an async function of one name, as in Crew(worker, 3)")
-        if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f"size is a whole number of workers, got {size!r}. Write Crew(worker, 3).")
-        if size < 0:
-            raise ValueError(f"size is a number of workers, 0 or more, got {size!r}.")
+        check_count("size", size, least=0)
         if not isinstance(prefix, str):
             raise TypeError(f"prefix is the text before a worker's number, got {prefix!r}.")
         if not prefix:

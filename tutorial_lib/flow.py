@@ -23,7 +23,7 @@ import asyncio
 from collections import deque
 from contextvars import Context
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_period
 from tutorial_lib.members import loop_and_shift
 from tutorial_lib.trace import current_life
 
@@ -59,13 +59,8 @@ class RateLimiter:
     """
 
     def __init__(self, limit: int, window: float) -> None:
-        if not isinstance(limit, int) or isinstance(limit, bool):
-            raise TypeError(f"limit is a whole number of permits, got {limit!r}. Write RateLimiter(10, 1.0).")
-        if limit < 1:
-            raise ValueError(f"limit is at least 1, got {limit!r}: with less, nobody could ever go on.")
-        if window is None:
-            raise TypeError("window is a number of seconds, got None. Write RateLimiter(10, 1.0).")
-        check_duration("window", window, zero=False)
+        check_count("limit", limit, least=1)
+        check_period("window", window)
         self._limit = limit
         self._window = window
         self._granted: deque[float] = deque()  # the moments of the permits that still count, oldest first

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final, Protocol, Self
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_period
 from tutorial_lib.members import Service, record
 from tutorial_lib.patterns import ANY, where
 from tutorial_lib.space import SpaceClosed, TupleSpace
@@ -75,7 +75,7 @@ def beat(space: TupleSpace, name: str, every: float) -> AbstractAsyncContextMana
         raise TypeError(
             f"beat() needs the name of who beats, got {name!r}. Write beat(space, 'w1', every=1)."
         )
-    _check_every(every)
+    check_period("every", every)
     return _Beating(space, name, every)
 
 
@@ -110,12 +110,6 @@ class _Beating(Service):
         record("beat", space=self._space.name, fields=(self.name,))
 
 
-def _check_every(every: float) -> None:
-    if every is None:
-        raise TypeError("every is a number of seconds, got None.")
-    check_duration("every", every, zero=False)
-
-
 # ---------------------------------------------------------------------------------------------------
 # Judging silence
 
@@ -142,9 +136,7 @@ class FixedTimeout:
     timeout: float
 
     def __post_init__(self) -> None:
-        if self.timeout is None:
-            raise TypeError("timeout is a number of seconds, got None.")
-        check_duration("timeout", self.timeout, zero=False)
+        check_period("timeout", self.timeout)
 
     def suspicion(self, silence: float, gaps: Sequence[float]) -> float:
         """Return which part of the timeout is over."""
@@ -165,9 +157,8 @@ class MissedBeats:
     every: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 1:
-            raise ValueError(f"count is a whole number of beats, at least 1, got {self.count!r}.")
-        _check_every(self.every)
+        check_count("count", self.count, least=1)
+        check_period("every", self.every)
 
     def suspicion(self, silence: float, gaps: Sequence[float]) -> float:
         """Return which part of ``count`` was missed."""
@@ -195,11 +186,10 @@ class PhiAccrual:
     least_deviation: float = 0.25
 
     def __post_init__(self) -> None:
-        for name in ("threshold", "every", "least_deviation"):
-            value = getattr(self, name)
-            if value is None:
-                raise TypeError(f"{name} is a number, got None.")
-            check_duration(name, value, zero=False)
+        if not self.threshold > 0:
+            raise ValueError(f"threshold is a number, more than 0, got {self.threshold!r}.")
+        check_period("every", self.every)
+        check_period("least_deviation", self.least_deviation)
 
     def suspicion(self, silence: float, gaps: Sequence[float]) -> float:
         """Return phi as a part of the threshold."""
@@ -299,7 +289,7 @@ class Monitor(Service):
         if timeout is not None:
             detector = FixedTimeout(timeout)
         assert detector is not None
-        _check_every(every)
+        check_period("every", every)
         if isinstance(expect, str):
             raise TypeError(f"expect is a list of names, got the text {expect!r}. Write [{expect!r}].")
         super().__init__(name)

@@ -48,7 +48,7 @@ class Member:
         self,
         name: str,
         program: Callable[[], Awaitable[object]],
-        on_over: Callable[[Member], None] | None = None,
+        on_over: Callable[[Member], None],
     ) -> None:
         self.name = name
         self.error: BaseException | None = None
@@ -70,8 +70,7 @@ class Member:
     def _end(self) -> None:
         if not self.over.done():
             self.over.set_result(None)
-            if self._on_over is not None:
-                self._on_over(self)
+            self._on_over(self)
 
 
 async def run(name: str, program: Callable[[], Awaitable[object]]) -> None:
@@ -215,6 +214,10 @@ class Service:
     async def _end(self) -> None:
         assert self._member is not None
         report_stragglers("its owner", await end_members([self._member]))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Small things that crews, monitors and the like have in common
 
 
 def record(

@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_period
 from tutorial_lib.claims import REFUSED
 from tutorial_lib.members import Service
 from tutorial_lib.space import TupleSpace
@@ -135,12 +135,7 @@ def bury_after(attempts: int) -> Policy:
     >>> bury_after(3)(Case(Task.new(7)._replace(state="failed", attempt=3)))
     <Answer.BURY: 'bury'>
     """
-    if not isinstance(attempts, int) or isinstance(attempts, bool):
-        raise TypeError(f"bury_after() needs a whole number of attempts, got {attempts!r}.")
-    if attempts < 1:
-        raise ValueError(
-            f"bury_after() needs at least 1 attempt, got {attempts!r}: no task is dead before its first."
-        )
+    check_count("attempts", attempts, least=1)
 
     def policy(case: Case) -> Answer | None:
         return Answer.BURY if case.reason and case.task.attempt >= attempts else None
@@ -183,10 +178,8 @@ class Recovery(Service):
         for policy in self._policies:
             if not callable(policy):
                 raise TypeError(f"A policy is a function of one case, got {policy!r}.")
-        for what, seconds in (("timeout", timeout), ("every", every)):
-            if seconds is None:
-                raise TypeError(f"{what} is a number of seconds, got None.")
-            check_duration(what, seconds, zero=False)
+        check_period("timeout", timeout)
+        check_period("every", every)
         super().__init__(name)
         self._space = space
         self._timeout = timeout

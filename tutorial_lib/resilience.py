@@ -34,7 +34,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_period
 from tutorial_lib.members import check_async_function, loop_and_shift, record
 from tutorial_lib.trace import Life, current_life
 
@@ -67,13 +67,8 @@ class Breaker:
     """
 
     def __init__(self, fail_max: int = 5, reset_timeout: float = 60.0, *, name: str = "breaker") -> None:
-        if not isinstance(fail_max, int) or isinstance(fail_max, bool):
-            raise TypeError(f"fail_max is a whole number of failures, got {fail_max!r}.")
-        if fail_max < 1:
-            raise ValueError(f"fail_max is at least 1, got {fail_max!r}.")
-        if reset_timeout is None:
-            raise TypeError("reset_timeout is a number of seconds, got None.")
-        check_duration("reset_timeout", reset_timeout, zero=False)
+        check_count("fail_max", fail_max, least=1)
+        check_period("reset_timeout", reset_timeout)
         self.fail_max = fail_max
         self.reset_timeout = reset_timeout
         self.name = name

@@ -44,7 +44,7 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple, Self, TypeVar
 
-from tutorial_lib.arguments import check_duration
+from tutorial_lib.arguments import check_count, check_period
 from tutorial_lib.heartbeat import Monitor, beat
 from tutorial_lib.members import (
     Member,
@@ -209,19 +209,9 @@ Look into the cause; a higher max_restarts would only hide it.
         stop_within: float = 5.0,
         name: str = "supervisor",
     ) -> None:
-        if not isinstance(max_restarts, int) or isinstance(max_restarts, bool):
-            raise TypeError(f"max_restarts is a whole number, got {max_restarts!r}.")
-        if max_restarts < 0:
-            raise ValueError(f"max_restarts is 0 or more, got {max_restarts!r}.")
-        for what, seconds in (
-            ("within", within),
-            ("every", every),
-            ("timeout", timeout),
-            ("stop_within", stop_within),
-        ):
-            if seconds is None:
-                raise TypeError(f"{what} is a number of seconds, got None.")
-            check_duration(what, seconds, zero=False)
+        check_count("max_restarts", max_restarts, least=0)
+        check_period("within", within)
+        check_period("stop_within", stop_within)
         super().__init__(name)
         self._space = space
         self._strategy = _member_of(Strategy, "strategy", strategy)

@@ -48,6 +48,16 @@ def test_a_notebook_gets_buttons_and_the_line():
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
+def test_running_the_cell_again_leaves_no_buttons_behind():
+    """Whoever shows it can close it, twice without harm."""
+    choice = quiz.predict("00-coin", ["heads", "tails"])
+    first = choice._repr_mimebundle_()
+    assert choice._repr_mimebundle_() == first
+    choice.close()
+    choice.close()
+    assert choice._repr_mimebundle_() != first
+
+
 def test_a_guess_is_kept(session):
     """A click is noted at once, and is there after a restart."""
     said = click(quiz.predict("00-coin", ["heads", "tails"]), "tails")
@@ -125,7 +135,7 @@ def test_every_option_has_its_reply(option):
 
 def test_an_unknown_question_is_named():
     """With those that there are."""
-    with pytest.raises(ValueError, match="no question '00-difference'. The questions are: 00-sum"):
+    with pytest.raises(ValueError, match=r"no question '00-difference'\. The questions are: 00-sum"):
         quiz.ask("00-difference")
 
 

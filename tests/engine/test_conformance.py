@@ -604,6 +604,20 @@ async def test_whatever_is_done_too_late_is_refused(manager: SpaceManager) -> No
 
 
 @promised
+async def test_who_is_late_cannot_end_the_claim_of_the_next(manager: SpaceManager) -> None:
+    """The same tuple is held by somebody else by then."""
+    space = manager.space("tasks")
+    await space.write("task", 1)
+    late = await claimed(space, "task", int, lease=0.02)
+    second = await claimed(space, "task", int)
+    for act in (late.complete("result", "late"), late.release(), late.renew(60)):
+        with pytest.raises(StaleClaim):
+            await act
+    await second.complete("result", "second")
+    assert await space.read_all() == [("result", "second")]
+
+
+@promised
 async def test_leaving_the_block_too_late_is_refused(manager: SpaceManager) -> None:
     """What was done in it does not count."""
     space = manager.space("tasks")

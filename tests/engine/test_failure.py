@@ -111,6 +111,29 @@ def test_who_waits_is_put_in_line_again_when_the_server_forgot_everything() -> N
         run(program(server))
 
 
+def test_who_waits_keeps_the_place_while_the_server_stands_still() -> None:
+    """Its clients were not silent, though it heard nothing for longer than it waits for them."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as one, connect(server.url) as other:
+            takers = [
+                await started(manager.space("tasks"), manager.space("tasks").take("task", int))
+                for manager in (other, one, other)
+            ]
+            assert server.process is not None
+            server.process.send_signal(signal.SIGSTOP)
+            await asyncio.sleep(5.5)
+            server.process.send_signal(signal.SIGCONT)
+            await asyncio.sleep(2)  # by now everybody has been heard again
+            with server.admin() as admin:
+                assert admin.hget("tuplespace:space:tasks", "arrivals") == b"3"
+            await one.space("tasks").write_many([("task", n) for n in range(3)])
+            assert [await taker for taker in takers] == [("task", n) for n in range(3)]
+
+    with Server() as server:
+        run(program(server))
+
+
 def test_an_operation_waits_for_the_server_up_to_its_timeout(server: Server) -> None:
     """Then it raises an error that is a TimeoutError and a ConnectionError, and names the server."""
 

@@ -112,7 +112,7 @@ def test_ctrl_c_at_any_moment_leaves_no_process(moment, tmp_path):
     threading.Event().wait(moment)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=60)
-    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, encoding="utf-8", check=True).stdout
-    # Every process of the stack writes into its own folder, or belongs to the package.
+    # With their environments, in which the processes of this stack have the folder.
+    listing = subprocess.run(["ps", "axeww"], capture_output=True, encoding="utf-8", check=True).stdout
     assert str(tmp_path) not in listing
     assert list(tmp_path.glob("tutorial-stack-*")) == []

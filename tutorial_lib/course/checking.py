@@ -140,6 +140,7 @@ class Examination:
         async def whole() -> Any:
             return await program(self.answer)
 
+        whole.__name__ = "verdict.program"  # how the player's line of code names it
         self.runs += 1
         self.scenario, self.program, self.last_run = scenario, whole, None
         error: BaseException | None = None

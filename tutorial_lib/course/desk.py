@@ -70,9 +70,12 @@ def hint(exercise: str) -> None:
 
 
 def solution(exercise: str) -> None:
-    """Print the worked solution of an exercise.
+    """Print the worked solution of an exercise, and other ways to write it.
 
     Raises `ValueError` for an id that does not exist.
+
+    >>> solution("matching")  # doctest: +ELLIPSIS
+    async def matching(space):...
     """
     known = _exercise(exercise)
     try:
@@ -101,6 +104,9 @@ def reset(exercise: str) -> None:
 
     The notebook as it was is kept beside it, and the other exercises in it stay as they are. Raises
     `ValueError` for an id that does not exist.
+
+    >>> reset("matching")  # in a checkout
+    This is no working folder, so no notebook was changed. tutorial lab makes one.
     """
     known = _exercise(exercise)
     record = Progress.load()

@@ -126,11 +126,12 @@ class _RateLimit:
 
 def main() -> None:
     """Serve until the process is told to stop."""
-    port, host, *_ = [*sys.argv[1:], "127.0.0.1"]
+    port = int(sys.argv[1])
+    host = sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1"
     settings = Settings.from_environment()
     log = make_log("web", open_log(settings.log_file))
     app = create_app(settings, log, Metrics())
-    server = make_server(host, int(port), app, threaded=True, request_handler=QuietHandler)
+    server = make_server(host, port, app, threaded=True, request_handler=QuietHandler)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     server.serve_forever()

@@ -3,7 +3,7 @@
 Every picture is drawn from a `Frame`, which says in plain data what was true at one moment of a trace.
 Nothing else looks at events, so text, SVG and figure always tell the same story.
 
-Read in this order: `words`, `state`, `stays`, `thinning`, `history` and `frame`; then `scale`, `text`,
-`palette`, `drawing`, `lanes`, `panels`, `svg` and `figure`; then `playback`, `controls`, `cells`, `player`
-and `live`.
+Read in this order: `words`, `state`, `thinning`, `stays`, `history`, `loads` and `frame` say what is true;
+`scale`, `text`, `palette`, `drawing`, `lanes`, `panels`, `svg` and `figure` draw it; `playback`, `cells`,
+`controls`, `player`, `live_frame` and `live` let it move. `choice` is for questions.
 """

@@ -36,13 +36,26 @@ class Choice:
         self._choose = choose
         self._line = line
         self._chosen = chosen
+        self._box: Any = None
 
     def __repr__(self) -> str:
         return self._line
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        shown: dict[str, Any] = dict(self.widget()._repr_mimebundle_())
-        return {**shown, "text/plain": repr(self)}
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        from tutorial_lib.views.cells import close_with_cell  # here, since it needs IPython
+
+        if self._box is None:
+            self._box = self.widget()
+            close_with_cell(self, f"Choice of {self._question}")
+        return {**self._box._repr_mimebundle_(), "text/plain": repr(self)}
+
+    def close(self) -> None:
+        """Take the widgets away. Closing twice does nothing more."""
+        from tutorial_lib.views.controls import close_all  # here, since it needs ipywidgets
+
+        if self._box is not None:
+            close_all(self._box)
+            self._box = None
 
     def widget(self) -> Any:
         """Return the options as an ipywidgets box."""

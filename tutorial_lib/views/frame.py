@@ -13,33 +13,27 @@ All pictures are drawn from a frame, so they cannot disagree. A frame holds numb
 
 from __future__ import annotations
 
-import re
-import weakref
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from tutorial_lib.simulation import Run
-from tutorial_lib.trace import Event, Trace
-from tutorial_lib.views.history import Detection, History, Lane, SpaceHistory
-from tutorial_lib.views.state import ActorState, Claimed, SpaceState, State, Stored, Waiting
+from tutorial_lib.trace import Trace
+from tutorial_lib.views.history import Detection, History, Lane
+from tutorial_lib.views.loads import Load, LoadFrame, loads_of
+from tutorial_lib.views.state import ActorState, Claimed, Stored, Waiting
+from tutorial_lib.views.stays import SpaceHistory
 from tutorial_lib.views.thinning import Bar, Mark
-from tutorial_lib.views.words import joined, sentence, shortened
+from tutorial_lib.views.words import joined, name_and_number, sentence, shortened
 
 __all__ = [
     "CountLine",
     "Frame",
     "LaneFrame",
-    "Load",
-    "LoadFrame",
     "SpaceFrame",
-    "fairness",
     "frame_at",
     "history_of",
-    "live_frame",
-    "loads_of",
 ]
 
-ENDED = frozenset(["crashed", "dismissed", "given up"])
 MOST_TUPLES = 60  # tuples of one space that a frame holds; the others are counted
 
 
@@ -76,30 +70,6 @@ class LaneFrame:
     """Whether there are any in the whole run, so that room is kept for them; likewise the next two."""
     has_beats: bool
     has_ticks_only: bool
-
-
-class Load(NamedTuple):
-    """How much one worker has done."""
-
-    name: str
-    amount: int
-    failed: int
-    busy: float
-    """The share of the time so far that it worked; 0 where nobody used ``work``."""
-    state: str
-
-
-@dataclass(frozen=True)
-class LoadFrame:
-    """How the work is spread over the workers."""
-
-    unit: str
-    """What is counted: "tasks done" or "tuples taken"."""
-    loads: list[Load]
-    total: int
-    fair_share: float
-    fairness: float | None
-    """1 is perfectly even, one nth means that one of n did it all. None while nothing is done."""
 
 
 class CountLine(NamedTuple):
@@ -170,7 +140,7 @@ def frame_at(run: Run | Trace | History, time: float | None = None, *, number: i
     # Also those who are heard of only later: a picture must not jump when somebody turns up.
     lanes = [
         _lane_frame(history, lane, lane.name in workers, waits.get(lane.name, ""), seen, time)
-        for lane in sorted(history.lanes.values(), key=_order(history))
+        for lane in _in_order(list(history.lanes.values()))
     ]
     return Frame(
         time=time,
@@ -195,7 +165,7 @@ def _checked(time: float) -> float:
     return float(time)
 
 
-_last_read: tuple[weakref.ref[Trace], float | None, History] | None = None
+_last_read = History(Trace())
 
 
 def history_of(run: Run | Trace) -> History:
@@ -205,36 +175,25 @@ def history_of(run: Run | Trace) -> History:
     if not isinstance(trace, Trace):
         raise TypeError(f"A picture is drawn of a run or a trace, got {run!r}. Write timeline_svg(run).")
     end = run.elapsed if isinstance(run, Run) else None
-    if _last_read is not None and _last_read[0]() is trace and _last_read[1] == end:
-        _last_read[2].catch_up()
-        return _last_read[2]
-    history = History(trace, end)
-    _last_read = weakref.ref(trace), end, history
-    return history
+    if _last_read.trace is not trace or _last_read.given_end != end:
+        _last_read = History(trace, end)
+    _last_read.catch_up()
+    return _last_read
 
 
 # ---------------------------------------------------------------------------------------------------
 # Lanes
 
 
-def _order(history: History) -> Any:
-    """Return the sort key of lanes: as they appear, but w2 before w10, and all of one sort together."""
-    sorts = list(dict.fromkeys(_without_number(name) for name in history.lanes))
-    place = {sort: number for number, sort in enumerate(sorts)}
-    return lambda lane: (place[_without_number(lane.name)], _number_at_end(lane.name), lane.name)
+def _in_order(lanes: list[Lane]) -> list[Lane]:
+    """Sort lanes as they appear, but all of one sort together, and w2 before w10."""
+    sorts = list(dict.fromkeys(name_and_number(lane.name)[0] for lane in lanes))
 
+    def place(lane: Lane) -> tuple[int, int]:
+        name, number = name_and_number(lane.name)
+        return sorts.index(name), number
 
-def _by_number(name: str) -> tuple[str, int]:
-    return _without_number(name), _number_at_end(name)
-
-
-def _without_number(name: str) -> str:
-    return name.rstrip("0123456789")
-
-
-def _number_at_end(name: str) -> int:
-    digits = re.search(r"[0-9]{1,15}$", name)
-    return int(digits.group()) if digits else -1
+    return sorted(lanes, key=place)
 
 
 def _lane_frame(
@@ -331,26 +290,6 @@ def _load_frame(lanes: list[LaneFrame], have_worked: bool, elapsed: float) -> Lo
     return loads_of("tasks done" if have_worked else "tuples taken", loads)
 
 
-def loads_of(unit: str, loads: list[Load]) -> LoadFrame:
-    """Sum up the loads of all workers."""
-    amounts = [load.amount for load in loads]
-    total = sum(amounts)
-    return LoadFrame(unit, loads, total, total / len(loads) if loads else 0.0, fairness(amounts))
-
-
-def fairness(amounts: list[int]) -> float | None:
-    """Return Jain's index of fairness: 1 if all amounts are equal, 1/n if one of n has everything.
-
-    Source: R. Jain, D.-M. Chiu, W. Hawe, A quantitative measure of fairness and discrimination for
-    resource allocation in shared computer systems, DEC research report TR-301, 1984.
-
-    >>> fairness([10, 10, 10, 10]), fairness([40, 0, 0, 0]), fairness([0, 0])
-    (1.0, 0.25, None)
-    """
-    squares = sum(amount * amount for amount in amounts)
-    return sum(amounts) ** 2 / (len(amounts) * squares) if squares else None
-
-
 # ---------------------------------------------------------------------------------------------------
 # Tuples
 
@@ -376,45 +315,4 @@ def _space_frame(space: SpaceHistory, number: int) -> SpaceFrame:
         waiting=space.waiting.after(number),
         closed=space.closed is not None and space.closed < number,
         most=space.tuples.most,
-    )
-
-
-# ---------------------------------------------------------------------------------------------------
-# What is true now, where nothing is kept of the past
-
-
-def live_frame(state: State, latest: Event | None) -> Frame:
-    """Return the frame of a state alone: who has taken how much, and what is in the spaces."""
-    waiting = {one.actor for space in state.spaces.values() for one in space.waiting.values()}
-    takers = {name for name, actor in state.actors.items() if actor.taken or name in waiting}
-    if len(takers) > 1:
-        takers.discard("main")
-    loads = [Load(name, state.actors[name].taken, 0, 0.0, "") for name in sorted(takers, key=_by_number)]
-    time = latest.time if latest is not None else 0.0
-    return Frame(
-        time=time,
-        begin=time,
-        end=time,
-        number=0,
-        events=0,
-        latest=sentence(latest) if latest is not None else "",
-        lanes=[],
-        load=loads_of("tuples taken", loads),
-        counts=[],
-        spaces=[_live_space(space) for _, space in sorted(state.spaces.items())],
-        summary="",
-    )
-
-
-def _live_space(space: SpaceState) -> SpaceFrame:
-    orders = sorted(space.stored)
-    return SpaceFrame(
-        name=space.name,
-        tuples=[space.stored[order] for order in orders[-MOST_TUPLES:]],
-        not_shown=max(0, len(orders) - MOST_TUPLES),
-        latest=space.latest if space.latest in space.stored else None,
-        claimed=list(space.claimed.values()),
-        waiting=list(space.waiting.values()),
-        closed=space.closed,
-        most=len(orders),
     )

@@ -24,17 +24,13 @@ from tutorial_lib.trace import Event, Trace
 from tutorial_lib.views.state import (
     NOT_SIGNS_OF_LIFE,
     ActorState,
-    Change,
-    Claimed,
     State,
-    Stored,
-    Waiting,
 )
-from tutorial_lib.views.stays import Stays
+from tutorial_lib.views.stays import SpaceHistory
 from tutorial_lib.views.thinning import Bar, Count, Mark, in_rows, joined_bars, spread, thinned
 from tutorial_lib.views.words import shortened, task_label, task_state, tuple_text
 
-__all__ = ["Detection", "History", "Lane", "SpaceHistory"]
+__all__ = ["Detection", "History", "Lane"]
 
 FOR_EVER = float("inf")
 MOST_SLOTS, FEWEST_SLOTS = 1000, 150
@@ -106,36 +102,6 @@ class Lane:
         return [bar for bars in self.working.values() for bar in bars] + list(self.holding.values())
 
 
-class SpaceHistory:
-    """All that is known of one space, over the whole trace."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.tuples: Stays[Stored] = Stays()
-        self.claims: Stays[Claimed] = Stays()
-        self.waiting: Stays[Waiting] = Stays()
-        self.counts: dict[str, list[Count]] = {}  # by kind of tuple
-        self.closed: int | None = None  # number of the event that closed it
-
-    def note(self, change: Change, time: float, number: int) -> None:
-        """Note that something came or went."""
-        item = change.item
-        if isinstance(item, Stored):
-            self.tuples.note(item.order, item, change.came, number)
-            self._count(item.kind, 1 if change.came else -1, time, number)
-        elif isinstance(item, Claimed):
-            self.claims.note(item.token, item, change.came, number)
-        else:
-            self.waiting.note(item.number, item, change.came, number)
-
-    def _count(self, kind: str, difference: int, time: float, number: int) -> None:
-        line = self.counts.setdefault(kind, [])
-        now = (line[-1].height if line else 0) + difference
-        if line and line[-1].number == number:
-            line.pop()  # replaced by one of its kind
-        line.append(Count(time, now, number))
-
-
 class History:
     """What a trace tells, ready to be asked for any moment.
 
@@ -147,7 +113,7 @@ class History:
         self.lanes: dict[str, Lane] = {}
         self.spaces: dict[str, SpaceHistory] = {}
         self.timeout: float | None = None  # the silence in seconds that a monitor first called a death
-        self._given_end = end
+        self.given_end = end
         self._times: list[float] = []
         self._state = State()
         self._task_states: dict[tuple[str, str], str] = {}  # the last one of each task, by space and label
@@ -183,7 +149,7 @@ class History:
     def end(self) -> float:
         """The last moment of the time axis: the end of the run, or the last event."""
         last = self._times[-1] if self._times else 0.0
-        end = last if self._given_end is None else max(last, self._given_end)
+        end = last if self.given_end is None else max(last, self.given_end)
         return end if end > self.begin else self.begin + 1.0
 
     @property

@@ -20,7 +20,8 @@ from tutorial_lib.trace import Event
 from tutorial_lib.views.cells import close_with_cell
 from tutorial_lib.views.controls import alert, button, close_all
 from tutorial_lib.views.drawing import safe
-from tutorial_lib.views.frame import Frame, live_frame
+from tutorial_lib.views.frame import Frame
+from tutorial_lib.views.live_frame import live_frame
 from tutorial_lib.views.state import State
 from tutorial_lib.views.svg import picture_of
 from tutorial_lib.views.words import shortened

@@ -6,7 +6,7 @@ They use the same columns as the lanes: names on the left, the time axis in the 
 from __future__ import annotations
 
 from tutorial_lib.views.drawing import Drawing, number, stroke
-from tutorial_lib.views.frame import CountLine, Frame, Load, LoadFrame, SpaceFrame
+from tutorial_lib.views.frame import CountLine, Frame, SpaceFrame
 from tutorial_lib.views.lanes import (
     AXIS_HEIGHT,
     AXIS_LEFT,
@@ -18,6 +18,7 @@ from tutorial_lib.views.lanes import (
     draw_playhead,
     draw_rest,
 )
+from tutorial_lib.views.loads import Load, LoadFrame
 from tutorial_lib.views.scale import Scale, round_up
 from tutorial_lib.views.text import load_words
 from tutorial_lib.views.words import display_width, shortened

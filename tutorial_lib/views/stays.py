@@ -14,7 +14,10 @@ from bisect import bisect_left
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Stays"]
+from tutorial_lib.views.state import Change, Claimed, Stored, Waiting
+from tutorial_lib.views.thinning import Count
+
+__all__ = ["SpaceHistory", "Stays"]
 
 T = TypeVar("T")
 
@@ -70,3 +73,33 @@ class Stays(Generic[T]):
             return None
         went = self._went[place]
         return self._items[place] if went is None or went >= number else None
+
+
+class SpaceHistory:
+    """All that is known of one space, over the whole trace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tuples: Stays[Stored] = Stays()
+        self.claims: Stays[Claimed] = Stays()
+        self.waiting: Stays[Waiting] = Stays()
+        self.counts: dict[str, list[Count]] = {}  # by kind of tuple
+        self.closed: int | None = None  # number of the event that closed it
+
+    def note(self, change: Change, time: float, number: int) -> None:
+        """Note that something came or went."""
+        item = change.item
+        if isinstance(item, Stored):
+            self.tuples.note(item.order, item, change.came, number)
+            self._count(item.kind, 1 if change.came else -1, time, number)
+        elif isinstance(item, Claimed):
+            self.claims.note(item.token, item, change.came, number)
+        else:
+            self.waiting.note(item.number, item, change.came, number)
+
+    def _count(self, kind: str, difference: int, time: float, number: int) -> None:
+        line = self.counts.setdefault(kind, [])
+        now = (line[-1].height if line else 0) + difference
+        if line and line[-1].number == number:
+            line.pop()  # replaced by one of its kind
+        line.append(Count(time, now, number))

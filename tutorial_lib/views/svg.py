@@ -47,17 +47,39 @@ def timeline_svg(run: Run | Trace, at: float | None = None) -> Picture:
 
 
 def load_svg(run: Run | Trace, at: float | None = None) -> Picture:
-    """Draw how much each worker did, with the fair share as a line. Raises what `frame_at` raises."""
+    """Draw how much each worker did, with the fair share as a line. Raises what `frame_at` raises.
+
+    >>> trace = Trace()
+    >>> for name in ("w1", "w1", "w2"):
+    ...     _ = trace.record("take", actor=name, space="tasks", fields=("task", 7))
+    >>> load_svg(trace).words.splitlines()[0]
+    '3 tuples taken by 2: a fair share is 1.5; w1 has 2, w2 1; fairness 0.90 of 1.'
+    """
     return picture_of(frame_at(run, at), ["load"])
 
 
 def tuples_svg(run: Run | Trace, at: float | None = None) -> Picture:
-    """Draw how many tuples of each kind there were over time. Raises what `frame_at` raises."""
+    """Draw how many tuples of each kind there were over time. Raises what `frame_at` raises.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("write", actor="main", space="tasks", fields=("task", 7), time=1.0)
+    >>> tuples_svg(trace).words.splitlines()[0]
+    'There are 1 × task.'
+    """
     return picture_of(frame_at(run, at), ["tuples"], shows_playhead=at is not None)
 
 
 def space_svg(run: Run | Trace, at: float | None = None) -> Picture:
-    """Draw what is in each space, and who waits for what. Raises what `frame_at` raises."""
+    """Draw what is in each space, and who waits for what. Raises what `frame_at` raises.
+
+    A tuple is a note on the board, the newest with a thick edge. Whoever waits has an empty place, dashed,
+    with the pattern that would fill it.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("write", actor="main", space="tasks", fields=("task", 7), time=1.0)
+    >>> space_svg(trace).words.splitlines()[0]
+    'tasks: 1 tuple.'
+    """
     return picture_of(frame_at(run, at), ["space"])
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
-from tutorial_lib.views.frame import CountLine, Frame, LaneFrame, Load, LoadFrame, SpaceFrame, frame_at
+from tutorial_lib.views.frame import CountLine, Frame, LaneFrame, SpaceFrame, frame_at
+from tutorial_lib.views.loads import Load, LoadFrame
 from tutorial_lib.views.scale import Scale
 from tutorial_lib.views.state import Waiting
 from tutorial_lib.views.thinning import Bar
@@ -74,17 +75,37 @@ def timeline_text(run: Run | Trace, at: float | None = None) -> str:
 
 
 def load_text(run: Run | Trace, at: float | None = None) -> str:
-    """Draw how much each worker did, with the fair share, as text. ``at`` is as for `timeline_text`."""
+    """Draw how much each worker did, with the fair share, as text. ``at`` is as for `timeline_text`.
+
+    >>> trace = Trace()
+    >>> for name in ("w1", "w1", "w2"):
+    ...     _ = trace.record("take", actor=name, space="tasks", fields=("task", 7))
+    >>> print(load_text(trace).splitlines()[0])
+    3 tuples taken by 2: a fair share is 1.5; w1 has 2, w2 1; fairness 0.90 of 1.
+    """
     return "\n".join(load_lines(frame_at(run, at).load))
 
 
 def tuples_text(run: Run | Trace, at: float | None = None) -> str:
-    """Write how many tuples of each kind there were over time. ``at`` is as for `timeline_text`."""
+    """Write how many tuples of each kind there were over time. ``at`` is as for `timeline_text`.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("write", actor="main", space="tasks", fields=("task", 7), time=1.0)
+    >>> print(tuples_text(trace).splitlines()[0])
+    There are 1 × task.
+    """
     return "\n".join(counts_lines(frame_at(run, at)))
 
 
 def space_text(run: Run | Trace, at: float | None = None) -> str:
-    """Write what is in each space, and who waits for what. ``at`` is as for `timeline_text`."""
+    """Write what is in each space, and who waits for what. ``at`` is as for `timeline_text`.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("write", actor="main", space="tasks", fields=("task", 7), time=1.0)
+    >>> print(space_text(trace))
+    tasks: 1 tuple.
+      ('task', 7)  newest
+    """
     return "\n".join(line for space in frame_at(run, at).spaces for line in space_lines(space))
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "display_width",
     "joined",
     "kind_label",
+    "name_and_number",
     "padded",
     "pattern_words",
     "printable",
@@ -73,6 +74,16 @@ def shortened(text: str, columns: int) -> str:
     while text and display_width(text) > columns - 1:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def name_and_number(name: str) -> tuple[str, int]:
+    """Split a name from the number at its end, to sort by; -1 if there is none.
+
+    >>> sorted(["w10", "w2", "main"], key=name_and_number)
+    ['main', 'w2', 'w10']
+    """
+    digits = re.search(r"[0-9]{1,15}$", name)
+    return (name[: digits.start()], int(digits.group())) if digits else (name, -1)
 
 
 def padded(text: str, columns: int) -> str:
