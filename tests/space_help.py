@@ -6,6 +6,7 @@ import asyncio
 import functools
 import os
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any
 
 from tutorial_lib import Claim, TupleSpace, simulate
@@ -20,6 +21,30 @@ def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     @functools.wraps(test)
     def run(**arguments: Any) -> None:
         simulate(functools.partial(test, **arguments))
+
+    return run
+
+
+def simulated_twice(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Make a plain test of an async one: it runs in virtual time, once with a trace and once without.
+
+    A space takes shorter ways where nobody wants to hear of its events. Both must lead to the same place.
+    """
+
+    @functools.wraps(test)
+    def run(**arguments: Any) -> None:
+        program = functools.partial(test, **arguments)
+        simulate(program)
+        simulate(untraced(program))
+
+    return run
+
+
+def untraced(program: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return the program in such a way that no trace records it."""
+
+    async def run(*arguments: Any) -> Any:
+        return await asyncio.create_task(program(*arguments), context=Context())
 
     return run
 

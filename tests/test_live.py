@@ -125,6 +125,22 @@ def test_stop_ends_the_block_and_the_cell_goes_on() -> None:
     assert asyncio.run(main()) == ["cancelled", "goes on"]
 
 
+def test_a_view_can_be_used_again() -> None:
+    """It begins anew, with what is in the space then."""
+
+    async def main() -> list[str]:
+        space = TupleSpace("tasks")
+        view = LiveView(space)
+        async with view:
+            await space.write("task", 1)
+        await space.take("task", 1)
+        async with view:
+            await space.write("task", 2)
+        return view.words.splitlines()[-2:]
+
+    assert asyncio.run(main()) == ["tasks: 1 tuple.", "  ('task', 2)  newest"]
+
+
 def test_another_cancellation_is_not_swallowed() -> None:
     """Only its own."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import ended, simulated, started
+from space_help import ended, simulated_twice, started
 
 from tutorial_lib import SpaceClosed, SpaceManager, TupleSpace, connect, simulate
 
@@ -16,7 +16,7 @@ def test_connect_is_not_awaited():
     assert isinstance(connect("memory://"), SpaceManager)
 
 
-@simulated
+@simulated_twice
 async def test_a_space_is_a_tuple_space_of_that_name():
     """With every operation of a space."""
     space = connect().space("tasks")
@@ -26,7 +26,7 @@ async def test_a_space_is_a_tuple_space_of_that_name():
     assert await space.take("a") == ("a",)
 
 
-@simulated
+@simulated_twice
 async def test_the_same_name_is_the_same_space():
     """Whoever asks, and however often."""
     manager = connect()
@@ -34,7 +34,7 @@ async def test_the_same_name_is_the_same_space():
     assert manager.space("tasks") is not manager.space("results")
 
 
-@simulated
+@simulated_twice
 async def test_the_capacity_is_given_to_the_space():
     """``None`` by default: no bound."""
     manager = connect()
@@ -43,7 +43,7 @@ async def test_the_capacity_is_given_to_the_space():
     assert manager.space("small", capacity=2) is manager.space("small", capacity=2)
 
 
-@simulated
+@simulated_twice
 async def test_another_capacity_is_refused():
     """The text names the space and both numbers."""
     manager = connect()
@@ -53,7 +53,7 @@ async def test_another_capacity_is_refused():
     assert (await manager.space("tasks", capacity=2).stats()).capacity == 2
 
 
-@simulated
+@simulated_twice
 async def test_each_connect_is_a_new_and_empty_manager():
     """Two connections in one process share nothing."""
     one, other = connect("memory://"), connect("memory://")
@@ -61,7 +61,7 @@ async def test_each_connect_is_a_new_and_empty_manager():
     assert await other.space("tasks").count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_manager_closes_its_spaces():
     """Whoever waits in one of them is told."""
     manager = connect()
@@ -73,7 +73,7 @@ async def test_a_manager_closes_its_spaces():
         await space.write("a")
 
 
-@simulated
+@simulated_twice
 async def test_async_with_closes_at_the_end():
     """All the spaces that were used inside."""
     async with connect() as manager:
@@ -83,7 +83,7 @@ async def test_async_with_closes_at_the_end():
     assert (await space.stats()).closed
 
 
-@simulated
+@simulated_twice
 async def test_async_with_closes_also_after_an_error():
     """And the error goes on."""
     manager = connect()
@@ -98,7 +98,7 @@ async def test_async_with_closes_also_after_an_error():
     assert (await space.stats()).closed
 
 
-@simulated
+@simulated_twice
 async def test_closing_twice_is_harmless():
     """As for a space; an unused manager closes, too."""
     manager = connect()
@@ -106,7 +106,7 @@ async def test_closing_twice_is_harmless():
     await manager.close()
 
 
-@simulated
+@simulated_twice
 async def test_a_closed_manager_has_no_spaces():
     """The text says to connect anew."""
     manager = connect()

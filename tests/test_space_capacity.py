@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import ended, settle, simulated, started
+from space_help import ended, settle, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, TupleSpace, simulate, where
 
 
-@simulated
+@simulated_twice
 async def test_without_a_capacity_a_write_never_waits():
     """``None`` means no limit."""
     space = TupleSpace()
@@ -20,7 +20,7 @@ async def test_without_a_capacity_a_write_never_waits():
     assert await space.count() == 10_000
 
 
-@simulated
+@simulated_twice
 async def test_a_full_space_lets_the_writer_wait():
     """Until a taker makes room."""
     space = TupleSpace(capacity=2)
@@ -34,7 +34,7 @@ async def test_a_full_space_lets_the_writer_wait():
 
 
 @pytest.mark.parametrize("make_room", ["try_take", "take_all", "take"])
-@simulated
+@simulated_twice
 async def test_every_way_of_taking_makes_room(make_room):
     """A writer that waits goes on as soon as there is room."""
     space = TupleSpace(capacity=1)
@@ -46,7 +46,7 @@ async def test_every_way_of_taking_makes_room(make_room):
     assert await space.read_all() == [("b",)]
 
 
-@simulated
+@simulated_twice
 async def test_reading_makes_no_room():
     """Only what leaves the space makes room."""
     space = TupleSpace(capacity=1)
@@ -56,7 +56,7 @@ async def test_reading_makes_no_room():
     assert isinstance(await ended(writer), TimeoutError)
 
 
-@simulated
+@simulated_twice
 async def test_claimed_tuples_count():
     """A claim holds its place until it completes."""
     space = TupleSpace(capacity=1)
@@ -69,7 +69,7 @@ async def test_claimed_tuples_count():
         assert writer.done()
 
 
-@simulated
+@simulated_twice
 async def test_expiring_tuples_count_until_their_deadline():
     """Then they make room at once, without anyone looking."""
     space = TupleSpace(capacity=1)
@@ -81,7 +81,7 @@ async def test_expiring_tuples_count_until_their_deadline():
     assert await space.read_all() == [("b",)]
 
 
-@simulated
+@simulated_twice
 async def test_waiting_writers_are_served_in_order():
     """First come, first served, one place at a time."""
     space = TupleSpace(capacity=1)
@@ -92,7 +92,7 @@ async def test_waiting_writers_are_served_in_order():
     await asyncio.gather(*writers)
 
 
-@simulated
+@simulated_twice
 async def test_a_new_write_does_not_overtake_a_waiting_one():
     """Room that was made for the one who waited is not taken by the one who comes."""
     space = TupleSpace(capacity=1)
@@ -105,7 +105,7 @@ async def test_a_new_write_does_not_overtake_a_waiting_one():
     await asyncio.gather(first, second)
 
 
-@simulated
+@simulated_twice
 async def test_a_writer_that_was_let_in_stands_before_one_that_came_later():
     """Also if the later one, which needs not wait, is the quicker of the two; however it is asked for."""
     space = TupleSpace(capacity=2)
@@ -119,7 +119,7 @@ async def test_a_writer_that_was_let_in_stands_before_one_that_came_later():
     assert await space.take("a", ANY) == ("a", 1)
 
 
-@simulated
+@simulated_twice
 async def test_a_waiting_write_is_not_yet_in_the_space():
     """Nobody can read, count, take or replace it, and nobody watching has seen it."""
     space = TupleSpace(capacity=1)
@@ -137,7 +137,7 @@ async def test_a_waiting_write_is_not_yet_in_the_space():
         assert [event async for event in events] == []
 
 
-@simulated
+@simulated_twice
 async def test_a_write_that_a_waiting_taker_wants_is_handed_over_even_when_full():
     """It needs no place, since it never lies in the space."""
     space = TupleSpace(capacity=1)
@@ -148,7 +148,7 @@ async def test_a_write_that_a_waiting_taker_wants_is_handed_over_even_when_full(
     assert await space.read_all() == [("full",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_hand_over_passes_writers_that_wait():
     """Writers that wait for room do not hold up a tuple that is wanted now."""
     space = TupleSpace(capacity=1)
@@ -161,7 +161,7 @@ async def test_a_hand_over_passes_writers_that_wait():
     writer.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_a_write_that_a_waiting_claimer_wants_is_handed_over_even_when_full():
     """As to a waiting taker."""
     space = TupleSpace(capacity=1)
@@ -176,7 +176,7 @@ async def test_a_write_that_a_waiting_claimer_wants_is_handed_over_even_when_ful
     assert await claimer == ("a",)
 
 
-@simulated
+@simulated_twice
 async def test_a_taker_that_starts_to_wait_is_served_by_the_first_waiting_writer_it_wants():
     """Else both would wait for each other for ever."""
     space = TupleSpace(capacity=1)
@@ -189,7 +189,7 @@ async def test_a_taker_that_starts_to_wait_is_served_by_the_first_waiting_writer
         writer.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_a_writer_called_in_vain_keeps_its_place():
     """Two writers have what one taker wants: the second goes on waiting, behind those who came earlier."""
     space = TupleSpace(capacity=1)
@@ -204,7 +204,7 @@ async def test_a_writer_called_in_vain_keeps_its_place():
     await asyncio.gather(*writers)
 
 
-@simulated
+@simulated_twice
 async def test_room_made_while_a_hand_over_is_on_its_way_reaches_the_next_writer():
     """A writer that is called to hand its tuple over needs no room; the room goes to the one that does."""
     space = TupleSpace(capacity=1)
@@ -219,7 +219,7 @@ async def test_room_made_while_a_hand_over_is_on_its_way_reaches_the_next_writer
     assert await space.read_all() == [("b",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_writer_that_was_called_for_a_taker_does_not_take_the_room_of_an_older_one():
     """The taker was served by another by then, and room appeared meanwhile: it is for the first in line."""
     space = TupleSpace(capacity=1)
@@ -235,7 +235,7 @@ async def test_a_writer_that_was_called_for_a_taker_does_not_take_the_room_of_an
     writers[2].cancel()
 
 
-@simulated
+@simulated_twice
 async def test_room_that_a_failing_replace_does_not_use_goes_to_the_next_writer():
     """Its own test raised when it was let in; that must not hold up those behind."""
 
@@ -255,7 +255,7 @@ async def test_room_that_a_failing_replace_does_not_use_goes_to_the_next_writer(
     assert await space.read_all() == [("state", 0), ("next",)]
 
 
-@simulated
+@simulated_twice
 async def test_room_that_an_insert_does_not_need_goes_to_the_next_writer():
     """While it waited for room a match came up, so it replaces that and takes no room."""
     space = TupleSpace(capacity=2)
@@ -270,7 +270,7 @@ async def test_room_that_an_insert_does_not_need_goes_to_the_next_writer():
     assert await space.read_all() == [("state", 1), ("next",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_promised_place_that_is_not_needed_goes_to_the_next_writer():
     """The room was for the first writer, but a taker came for its tuple before it could lie down."""
     space = TupleSpace(capacity=1)
@@ -284,7 +284,7 @@ async def test_a_promised_place_that_is_not_needed_goes_to_the_next_writer():
     assert await space.read_all() == [("b",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_claimer_that_starts_to_wait_is_served_by_a_waiting_writer():
     """As a taker is."""
     space = TupleSpace(capacity=1)
@@ -296,7 +296,7 @@ async def test_a_claimer_that_starts_to_wait_is_served_by_a_waiting_writer():
         assert writer.done()
 
 
-@simulated
+@simulated_twice
 async def test_give_back_never_waits_and_may_exceed_the_capacity():
     """Handed over past a full space and given back into it: two tuples with room for one."""
     space = TupleSpace(capacity=1)
@@ -314,7 +314,7 @@ async def test_give_back_never_waits_and_may_exceed_the_capacity():
     await writer
 
 
-@simulated
+@simulated_twice
 async def test_replace_needs_no_room():
     """One leaves, one comes."""
     space = TupleSpace(capacity=1)
@@ -323,7 +323,7 @@ async def test_replace_needs_no_room():
     assert await space.read_all() == [("state", "new")]
 
 
-@simulated
+@simulated_twice
 async def test_replace_passes_writers_that_wait():
     """A state can be changed although others wait for room."""
     space = TupleSpace(capacity=1)
@@ -336,7 +336,7 @@ async def test_replace_passes_writers_that_wait():
     writer.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_replace_with_insert_waits_for_room_when_nothing_matched():
     """Then it is a write like any other."""
     space = TupleSpace(capacity=1)
@@ -349,7 +349,7 @@ async def test_replace_with_insert_waits_for_room_when_nothing_matched():
     assert await space.read_all() == [("state", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_write_many_checks_all_tuples_first():
     """One bad tuple, and nothing is written."""
     space = TupleSpace()
@@ -360,7 +360,7 @@ async def test_write_many_checks_all_tuples_first():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_write_many_writes_in_order_and_returns_the_count():
     """Any iterable of tuples will do, also an empty one."""
     space = TupleSpace()
@@ -369,7 +369,7 @@ async def test_write_many_writes_in_order_and_returns_the_count():
     assert await space.read_all() == [("a", 0), ("a", 1), ("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_write_many_waits_where_a_write_would():
     """It goes on as room appears, in order."""
     space = TupleSpace(capacity=2)
@@ -379,7 +379,7 @@ async def test_write_many_waits_where_a_write_would():
     assert await writer == 5
 
 
-@simulated
+@simulated_twice
 async def test_a_write_that_waits_ends_at_its_timeout():
     """At its deadline, with the builtin error; then it has not happened."""
     space = TupleSpace(capacity=1)
@@ -393,7 +393,7 @@ async def test_a_write_that_waits_ends_at_its_timeout():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_timeout_zero_does_not_wait_for_room():
     """``timeout=0`` writes where there is room and gives up where there is none."""
     space = TupleSpace(capacity=1)
@@ -404,7 +404,7 @@ async def test_timeout_zero_does_not_wait_for_room():
     assert await space.read_all() == [("a",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_write_has_not_happened():
     """Also when the room it waited for was made in the same tick: the next writer gets it."""
     space = TupleSpace(capacity=1)
@@ -417,7 +417,7 @@ async def test_a_cancelled_write_has_not_happened():
     assert await space.read_all() == [("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_a_writer_that_gives_up_lets_the_next_one_in():
     """A timeout in front of the queue does not hold up those behind."""
     space = TupleSpace(capacity=1)
@@ -429,7 +429,7 @@ async def test_a_writer_that_gives_up_lets_the_next_one_in():
     assert await space.read_all() == [("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_waiting_writers_raise_when_the_space_closes():
     """They would wait for ever otherwise; their tuples are not written."""
     space = TupleSpace(capacity=1)
@@ -461,7 +461,7 @@ def test_a_cancelled_writer_in_front_does_not_hold_up_the_next(seed):
     assert simulate(main, seed=seed).result == [("second",)]
 
 
-@simulated
+@simulated_twice
 async def test_capacity_is_kept_under_pressure():
     """Three producers, two consumers, room for three: never more than three tuples, all in order."""
     space = TupleSpace(capacity=3)

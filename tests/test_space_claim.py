@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import claimed, ended, settle, simulated, started
+from space_help import claimed, ended, settle, simulated, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, StaleClaim, TupleSpace, connect
 from tutorial_lib.trace import current_trace
@@ -30,7 +30,7 @@ async def end(claim, ending, to):
 # What a claim is
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_tells_its_fields_attempt_token_and_deadline():
     """The first delivery is attempt 1; the deadline is on the loop's clock."""
     space = TupleSpace()
@@ -43,7 +43,7 @@ async def test_a_claim_tells_its_fields_attempt_token_and_deadline():
         assert claim.deadline == 7
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_waits_for_its_tuple():
     """Its lease begins when the tuple is delivered, not when the waiting began."""
     space = TupleSpace()
@@ -58,7 +58,7 @@ async def test_a_claim_waits_for_its_tuple():
     assert await claimer == 8
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_that_waits_ends_at_its_timeout():
     """On entering, with the builtin error."""
     space = TupleSpace()
@@ -69,7 +69,7 @@ async def test_a_claim_that_waits_ends_at_its_timeout():
     assert await space.waiters() == []
 
 
-@simulated
+@simulated_twice
 async def test_claim_validates_its_arguments_when_it_is_called():
     """Before anything is entered, so the error points at the line of the call."""
     space = TupleSpace()
@@ -85,14 +85,14 @@ async def test_claim_validates_its_arguments_when_it_is_called():
             space.claim("task", **wrong)
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_needs_a_lease():
     """There is no claim for ever, and no lease by default."""
     with pytest.raises(TypeError, match="lease"):
         TupleSpace().claim("task")
 
 
-@simulated
+@simulated_twice
 async def test_the_token_rises_with_every_delivery():
     """Also from tuple to tuple: a younger delivery always has the higher token."""
     space = TupleSpace()
@@ -110,7 +110,7 @@ async def test_the_token_rises_with_every_delivery():
 # Attempts
 
 
-@simulated
+@simulated_twice
 async def test_attempts_count_deliveries_that_ended_by_error_release_or_lapse():
     """The count lives with the tuple, whatever ended the delivery before."""
     space = TupleSpace()
@@ -133,7 +133,7 @@ async def test_attempts_count_deliveries_that_ended_by_error_release_or_lapse():
     assert attempts == [1, 2, 3, 4]
 
 
-@simulated
+@simulated_twice
 async def test_a_delivery_ended_by_cancellation_does_not_count():
     """A worker that is sent home did not fail."""
     space = TupleSpace()
@@ -152,7 +152,7 @@ async def test_a_delivery_ended_by_cancellation_does_not_count():
         assert claim.attempt == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_timeout_inside_counts_as_an_error():
     """Work that took too long failed: the claim leaves with `TimeoutError`, not with a cancellation."""
     space = TupleSpace()
@@ -164,7 +164,7 @@ async def test_a_timeout_inside_counts_as_an_error():
         assert claim.attempt == 2
 
 
-@simulated
+@simulated_twice
 async def test_a_waiting_claimer_sees_the_attempt_that_a_give_back_made():
     """The tuple goes from hand to hand with its count."""
     space = TupleSpace()
@@ -182,7 +182,7 @@ async def test_a_waiting_claimer_sees_the_attempt_that_a_give_back_made():
     assert attempts == [1, 2, 3]
 
 
-@simulated
+@simulated_twice
 async def test_a_tuple_written_anew_begins_with_attempt_one():
     """A requeue by take and write loses the count; that is why claims exist."""
     space = TupleSpace()
@@ -197,7 +197,7 @@ async def test_a_tuple_written_anew_begins_with_attempt_one():
 # Ending a claim
 
 
-@simulated
+@simulated_twice
 async def test_complete_without_a_result_only_removes():
     """The task is gone, and nothing is written."""
     space = TupleSpace()
@@ -208,7 +208,7 @@ async def test_complete_without_a_result_only_removes():
         assert (stats.tuples, stats.claimed) == (0, 0)
 
 
-@simulated
+@simulated_twice
 async def test_complete_writes_the_result_into_the_same_space():
     """The fields of the result are plain arguments, as in a write."""
     space = TupleSpace()
@@ -218,7 +218,7 @@ async def test_complete_writes_the_result_into_the_same_space():
     assert await space.read_all() == [("result", 1, 10)]
 
 
-@simulated
+@simulated_twice
 async def test_complete_writes_the_result_into_another_space():
     """``to`` names it."""
     tasks, results = TupleSpace("tasks"), TupleSpace("results")
@@ -228,7 +228,7 @@ async def test_complete_writes_the_result_into_another_space():
     assert (await tasks.count(), await results.read_all()) == (0, [("result", 1)])
 
 
-@simulated
+@simulated_twice
 async def test_complete_is_one_step():
     """Nobody ever sees neither task nor result, or both."""
     tasks, results = TupleSpace("tasks"), TupleSpace("results")
@@ -250,7 +250,7 @@ async def test_complete_is_one_step():
     assert set(seen) == {1}
 
 
-@simulated
+@simulated_twice
 async def test_a_result_is_offered_to_waiters():
     """The master that waits for it gets it at once, also past a full space."""
     tasks, results = TupleSpace("tasks"), TupleSpace("results", capacity=1)
@@ -262,7 +262,7 @@ async def test_a_result_is_offered_to_waiters():
     assert await master == ("result",)
 
 
-@simulated
+@simulated_twice
 async def test_a_result_takes_the_place_of_its_task():
     """In a full space of its own a claim completes without waiting: one goes, one comes."""
     space = TupleSpace(capacity=1)
@@ -273,7 +273,7 @@ async def test_a_result_takes_the_place_of_its_task():
     assert asyncio.get_running_loop().time() == 0
 
 
-@simulated
+@simulated_twice
 async def test_release_gives_the_tuple_back():
     """At once, for the next one."""
     space = TupleSpace()
@@ -283,7 +283,7 @@ async def test_release_gives_the_tuple_back():
         assert await space.read_all() == [("task",)]
 
 
-@simulated
+@simulated_twice
 async def test_bury_writes_the_fields_and_the_reason():
     """The dead letter says what it was and why."""
     tasks, dead = TupleSpace("tasks"), TupleSpace("dead")
@@ -294,7 +294,7 @@ async def test_bury_writes_the_fields_and_the_reason():
     assert (await tasks.stats()).claimed == await tasks.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_leaving_without_an_error_completes():
     """The quiet end is the good end."""
     space = TupleSpace()
@@ -305,7 +305,7 @@ async def test_leaving_without_an_error_completes():
     assert (stats.tuples, stats.claimed) == (0, 0)
 
 
-@simulated
+@simulated_twice
 async def test_leaving_with_an_error_releases_and_the_error_propagates():
     """The very same exception object reaches the caller."""
     space = TupleSpace()
@@ -319,7 +319,7 @@ async def test_leaving_with_an_error_releases_and_the_error_propagates():
 
 
 @pytest.mark.parametrize("ending", ["complete", "release", "bury"])
-@simulated
+@simulated_twice
 async def test_after_an_ending_leaving_does_nothing_more(ending):
     """Neither without an error nor with one."""
     space, dead = TupleSpace(), TupleSpace("dead")
@@ -342,7 +342,7 @@ async def test_after_an_ending_leaving_does_nothing_more(ending):
 
 @pytest.mark.parametrize("first", ["complete", "release", "bury"])
 @pytest.mark.parametrize("second", ["complete", "release", "bury", "renew"])
-@simulated
+@simulated_twice
 async def test_a_second_ending_is_refused(first, second):
     """A claim ends once; what comes after changes nothing."""
     space, dead = TupleSpace(), TupleSpace("dead")
@@ -359,7 +359,7 @@ async def test_a_second_ending_is_refused(first, second):
 # The lease
 
 
-@simulated
+@simulated_twice
 async def test_a_lapsed_tuple_is_back_at_the_deadline():
     """Not a microsecond earlier, and without anyone looking."""
     space = TupleSpace()
@@ -378,7 +378,7 @@ async def test_a_lapsed_tuple_is_back_at_the_deadline():
     assert taker_got == [3.0]
 
 
-@simulated
+@simulated_twice
 async def test_a_lease_is_never_renewed_by_itself():
     """A worker that is alive but slow loses its claim like any other."""
     space = TupleSpace()
@@ -389,7 +389,7 @@ async def test_a_lease_is_never_renewed_by_itself():
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_renew_sets_a_new_lease_from_now_on():
     """The deadline moves to now plus the lease, later or earlier."""
     space = TupleSpace()
@@ -408,7 +408,7 @@ async def test_renew_sets_a_new_lease_from_now_on():
         await claim.renew(5)
 
 
-@simulated
+@simulated_twice
 async def test_renewing_at_the_very_deadline_is_stale():
     """A deadline is reached when now is no earlier than it."""
     space = TupleSpace()
@@ -424,7 +424,7 @@ async def test_renewing_at_the_very_deadline_is_stale():
 
 
 @pytest.mark.parametrize("late", ["complete", "release", "bury", "renew"])
-@simulated
+@simulated_twice
 async def test_anything_done_after_the_lease_was_lost_is_stale_and_changes_nothing(late):
     """The text says that the lease is over."""
     space, dead = TupleSpace(), TupleSpace("dead")
@@ -437,7 +437,7 @@ async def test_anything_done_after_the_lease_was_lost_is_stale_and_changes_nothi
 
 
 @pytest.mark.parametrize("late", ["complete", "release", "bury", "renew"])
-@simulated
+@simulated_twice
 async def test_a_late_holder_cannot_touch_the_next_holders_claim(late):
     """A has lost its lease, B holds the tuple: whatever A does, B still holds it."""
     space, dead = TupleSpace(), TupleSpace("dead")
@@ -454,7 +454,7 @@ async def test_a_late_holder_cannot_touch_the_next_holders_claim(late):
     assert await space.read_all() == [("result", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_leaving_after_the_lease_was_lost_says_so():
     """The quiet end would have completed, and it cannot: that must not pass unnoticed."""
     space = TupleSpace()
@@ -465,7 +465,7 @@ async def test_leaving_after_the_lease_was_lost_says_so():
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_who_was_told_that_the_lease_is_lost_may_leave_in_peace():
     """The error was raised once, where the holder could deal with it; leaving does not raise it again."""
     space = TupleSpace()
@@ -477,7 +477,7 @@ async def test_who_was_told_that_the_lease_is_lost_may_leave_in_peace():
     assert await space.read_all() == [("task",)]
 
 
-@simulated
+@simulated_twice
 async def test_leaving_with_an_error_after_the_lease_was_lost_keeps_the_error():
     """The original error propagates; the lapse has given the tuple back already."""
     space = TupleSpace()
@@ -514,7 +514,7 @@ async def test_a_finished_claim_does_not_lapse():
 # The other space
 
 
-@simulated
+@simulated_twice
 async def test_to_must_be_a_space():
     """A name is not enough; the claim stays open."""
     space = TupleSpace()
@@ -529,7 +529,7 @@ async def test_to_must_be_a_space():
     assert await space.read_all() == [("result",)]
 
 
-@simulated
+@simulated_twice
 async def test_to_may_be_a_space_of_the_same_manager():
     """As the named spaces of a lesson are."""
     async with connect() as manager:
@@ -563,7 +563,7 @@ def test_to_of_another_loop_is_refused():
 
 
 @pytest.mark.parametrize("ending", ["complete", "bury"])
-@simulated
+@simulated_twice
 async def test_a_closed_to_raises_and_the_claim_stays_open(ending):
     """Nothing was written and nothing removed; the holder may still decide otherwise."""
     space, closed = TupleSpace(), TupleSpace("closed")
@@ -578,7 +578,7 @@ async def test_a_closed_to_raises_and_the_claim_stays_open(ending):
 
 
 @pytest.mark.parametrize("ending", ["complete", "bury"])
-@simulated
+@simulated_twice
 async def test_a_full_to_is_waited_for(ending):
     """Until there is room; the task stays claimed meanwhile."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -601,7 +601,7 @@ async def test_a_full_to_is_waited_for(ending):
 
 
 @pytest.mark.parametrize("ending", ["complete", "bury"])
-@simulated
+@simulated_twice
 async def test_a_full_to_is_waited_for_only_while_the_lease_lasts(ending):
     """Then the claim is stale, the task is back, and no result was written, also not later."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -618,7 +618,7 @@ async def test_a_full_to_is_waited_for_only_while_the_lease_lasts(ending):
     assert await full.waiters() == []
 
 
-@simulated
+@simulated_twice
 async def test_room_and_lapse_in_the_same_moment_give_one_outcome():
     """Either the result is written and the task gone, or the task is back and nothing written."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -636,7 +636,7 @@ async def test_room_and_lapse_in_the_same_moment_give_one_outcome():
     assert (back, written) == ((1, 0) if isinstance(outcome, StaleClaim) else (0, 1))
 
 
-@simulated
+@simulated_twice
 async def test_cancelled_while_it_waits_for_room_nothing_has_happened():
     """The task is back, the result is not written, and it was no attempt."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -657,7 +657,7 @@ async def test_cancelled_while_it_waits_for_room_nothing_has_happened():
         assert claim.attempt == 1
 
 
-@simulated
+@simulated_twice
 async def test_cancelled_in_the_tick_in_which_room_appears_nothing_is_lost_or_doubled():
     """Task and result together are always one."""
     for cancel_first in (True, False):
@@ -679,7 +679,7 @@ async def test_cancelled_in_the_tick_in_which_room_appears_nothing_is_lost_or_do
         assert await space.count("task") + await full.count("result") == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_cancellation_in_the_moment_of_the_lapse_is_not_swallowed():
     """A worker that is sent home goes home, also if its lease is over in the same tick."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -697,7 +697,7 @@ async def test_a_cancellation_in_the_moment_of_the_lapse_is_not_swallowed():
     assert (await space.count("task"), await full.count("result")) == (1, 0)
 
 
-@simulated
+@simulated_twice
 async def test_a_to_that_closes_during_the_wait_raises_and_the_claim_stays_open():
     """As if it had been closed before."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -711,7 +711,7 @@ async def test_a_to_that_closes_during_the_wait_raises_and_the_claim_stays_open(
     assert await space.count("task") == 1
 
 
-@simulated
+@simulated_twice
 async def test_of_two_completions_that_wait_for_room_one_is_written():
     """A claim ends once; the other one is told."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -726,7 +726,7 @@ async def test_of_two_completions_that_wait_for_room_one_is_written():
     await full.write("y", timeout=0)
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_given_back_while_complete_waits_writes_no_result():
     """The completion comes too late, and the room goes to the next writer."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -742,7 +742,7 @@ async def test_a_claim_given_back_while_complete_waits_writes_no_result():
     assert (await full.read_all(), await space.read_all()) == ([("next",)], [("task",)])
 
 
-@simulated
+@simulated_twice
 async def test_renewed_while_complete_waits_for_room_the_wait_goes_on():
     """Another task of the holder may keep the lease alive."""
     space, full = TupleSpace(), TupleSpace("full", capacity=1)
@@ -758,7 +758,7 @@ async def test_renewed_while_complete_waits_for_room_the_wait_goes_on():
     assert await full.read_all() == [("result",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_on_a_closed_space_may_still_complete():
     """Closing refuses new work, and lets what was begun end."""
     space, results = TupleSpace(), TupleSpace("results")
@@ -771,7 +771,7 @@ async def test_a_claim_on_a_closed_space_may_still_complete():
     assert (await space.stats()).claimed == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_on_a_closed_space_may_still_be_released():
     """What comes back can be taken: a closed space serves what is left."""
     space = TupleSpace()
@@ -784,7 +784,7 @@ async def test_a_claim_on_a_closed_space_may_still_be_released():
         await space.take("task")
 
 
-@simulated
+@simulated_twice
 async def test_two_claims_in_one_block_are_independent():
     """Ending one says nothing about the other."""
     space = TupleSpace()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import claimed, ended, settle, simulated, started
+from space_help import claimed, ended, settle, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, TupleSpace
 
 
-@simulated
+@simulated_twice
 async def test_writes_raise():
     """A closed space takes nothing new; the text names it."""
     space = TupleSpace("orders")
@@ -22,9 +22,11 @@ async def test_writes_raise():
     with pytest.raises(SpaceClosed):
         await space.replace(("a",), ("a",), insert=True)
     assert await space.count() == 0
+    with pytest.raises(SpaceClosed):
+        await space.write("a")
 
 
-@simulated
+@simulated_twice
 async def test_take_read_and_claim_serve_what_is_left():
     """Nothing is thrown away."""
     space = TupleSpace()
@@ -37,7 +39,7 @@ async def test_take_read_and_claim_serve_what_is_left():
     assert await space.try_read("a", ANY) == await space.try_take("a", ANY) == ("a", 3)
 
 
-@simulated
+@simulated_twice
 async def test_then_they_raise_instead_of_waiting():
     """A consumer ends by it, without a marker."""
     space = TupleSpace()
@@ -53,7 +55,7 @@ async def test_then_they_raise_instead_of_waiting():
     assert asyncio.get_running_loop().time() == 0
 
 
-@simulated
+@simulated_twice
 async def test_those_who_wait_raise():
     """Takers, readers, claimers and writers all end when the space closes."""
     space = TupleSpace(capacity=1)
@@ -79,7 +81,7 @@ async def test_those_who_wait_raise():
     assert await space.waiters() == []
 
 
-@simulated
+@simulated_twice
 async def test_a_hand_over_before_the_close_counts():
     """Who was served in the same tick has its tuple."""
     space = TupleSpace()
@@ -89,7 +91,7 @@ async def test_a_hand_over_before_the_close_counts():
     assert await taker == ("a",)
 
 
-@simulated
+@simulated_twice
 async def test_room_that_appears_in_the_tick_of_the_close_comes_too_late():
     """After the close nothing is written any more, also by a writer that was about to be let in."""
     space = TupleSpace(capacity=1)
@@ -101,7 +103,7 @@ async def test_room_that_appears_in_the_tick_of_the_close_comes_too_late():
     assert await space.read_all() == []
 
 
-@simulated
+@simulated_twice
 async def test_try_forms_answer_none_on_a_closed_space():
     """Asking without waiting is no error."""
     space = TupleSpace()
@@ -110,7 +112,7 @@ async def test_try_forms_answer_none_on_a_closed_space():
     assert await space.try_read("a") is None
 
 
-@simulated
+@simulated_twice
 async def test_looking_and_clearing_work_on_a_closed_space():
     """``read_all``, ``count``, ``take_all``, ``stats`` and ``waiters`` tell what is left."""
     space = TupleSpace()
@@ -123,7 +125,7 @@ async def test_looking_and_clearing_work_on_a_closed_space():
     assert await space.take_all() == [("a", 1), ("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_closing_twice_is_harmless():
     """The second time does nothing."""
     space = TupleSpace()
@@ -132,7 +134,7 @@ async def test_closing_twice_is_harmless():
     assert (await space.stats()).closed is True
 
 
-@simulated
+@simulated_twice
 async def test_claims_may_still_complete():
     """What was begun may end."""
     space = TupleSpace()
@@ -142,7 +144,7 @@ async def test_claims_may_still_complete():
     assert (await space.stats()).claimed == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_that_lapses_after_the_close_can_be_taken():
     """The tuple comes back, and what is left is served."""
     space = TupleSpace()
@@ -153,7 +155,7 @@ async def test_a_claim_that_lapses_after_the_close_can_be_taken():
     assert await space.take("task") == ("task",)
 
 
-@simulated
+@simulated_twice
 async def test_ttl_goes_on_after_the_close():
     """Closing stops no clock."""
     space = TupleSpace()
@@ -164,7 +166,7 @@ async def test_ttl_goes_on_after_the_close():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_hand_over_cancelled_after_the_close_comes_back():
     """A give-back is no write."""
     space = TupleSpace()

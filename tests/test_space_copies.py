@@ -6,13 +6,13 @@ import asyncio
 import threading
 
 import pytest
-from space_help import simulated, started
+from space_help import simulated, simulated_twice, started
 
 from tutorial_lib import ANY, TupleSpace, where
 from tutorial_lib.trace import Trace, current_trace
 
 
-@simulated
+@simulated_twice
 async def test_changing_a_list_after_the_write_does_not_change_the_space():
     """What was written is what is found, by value too."""
     space = TupleSpace()
@@ -22,7 +22,7 @@ async def test_changing_a_list_after_the_write_does_not_change_the_space():
     assert await space.take("basket", ["apple"]) == ("basket", ["apple"])
 
 
-@simulated
+@simulated_twice
 async def test_changing_what_was_read_does_not_change_the_space():
     """Readers may do as they please with what they got."""
     space = TupleSpace()
@@ -33,7 +33,7 @@ async def test_changing_what_was_read_does_not_change_the_space():
     assert await space.read_all() == [("basket", ["apple"])]
 
 
-@simulated
+@simulated_twice
 async def test_two_readers_of_one_write_do_not_share():
     """Each waiting reader gets a copy of its own, and so does the taker."""
     space = TupleSpace()
@@ -45,7 +45,7 @@ async def test_two_readers_of_one_write_do_not_share():
     assert len({id(value) for value in [*results, basket]}) == 4
 
 
-@simulated
+@simulated_twice
 async def test_a_taker_does_not_share_with_the_writer():
     """Neither through the space nor by hand-over."""
     space = TupleSpace()
@@ -57,7 +57,7 @@ async def test_a_taker_does_not_share_with_the_writer():
     assert (await space.take("stored", ANY))[1] is not basket
 
 
-@simulated
+@simulated_twice
 async def test_watched_values_are_copies():
     """Changing an event's list changes neither the space nor another watcher's event."""
     space = TupleSpace()
@@ -68,7 +68,7 @@ async def test_watched_values_are_copies():
     assert await space.read_all() == [("basket", ["apple"])]
 
 
-@simulated
+@simulated_twice
 async def test_the_old_tuple_in_a_watched_replace_is_a_copy():
     """Each watcher has its own, and the taker of the old tuple another."""
     space = TupleSpace()
@@ -80,7 +80,7 @@ async def test_the_old_tuple_in_a_watched_replace_is_a_copy():
         assert (await anext(aiter(two))).detail["old"] == ("basket", ["apple"])
 
 
-@simulated
+@simulated_twice
 async def test_a_replaced_tuple_is_a_copy_too():
     """The new fields are copied in; the old ones belong to whoever replaced them."""
     space = TupleSpace()
@@ -92,7 +92,7 @@ async def test_a_replaced_tuple_is_a_copy_too():
     assert await space.read_all() == [("basket", ["pear"])]
 
 
-@simulated
+@simulated_twice
 async def test_a_released_claim_gives_back_what_was_written():
     """A worker that spoils its task before it fails does not spoil it for the next one."""
     space = TupleSpace()
@@ -103,7 +103,7 @@ async def test_a_released_claim_gives_back_what_was_written():
     assert await space.read_all() == [("task", ["step"])]
 
 
-@simulated
+@simulated_twice
 async def test_a_test_that_changes_its_value_does_not_change_the_space():
     """What `where` shows to its test is a copy as well, stored or handed over."""
 
@@ -120,7 +120,7 @@ async def test_a_test_that_changes_its_value_does_not_change_the_space():
     assert await space.read_all() == [("basket", ["apple"])]
 
 
-@simulated
+@simulated_twice
 async def test_a_claims_result_is_copied():
     """What a claim writes is a write like any other."""
     space = TupleSpace()
@@ -132,7 +132,7 @@ async def test_a_claims_result_is_copied():
     assert await space.read_all() == [("result", ["a"])]
 
 
-@simulated
+@simulated_twice
 async def test_a_waiting_write_is_copied_when_it_is_called():
     """The value of the call counts, not that of the moment when room appears."""
     space = TupleSpace(capacity=1)
@@ -145,7 +145,7 @@ async def test_a_waiting_write_is_copied_when_it_is_called():
     assert await space.read_all() == [("basket", ["apple"])]
 
 
-@simulated
+@simulated_twice
 async def test_a_watched_wait_of_a_writer_is_a_copy():
     """Who watches a writer wait cannot change what it is about to write."""
     space = TupleSpace(capacity=1)
@@ -158,7 +158,7 @@ async def test_a_watched_wait_of_a_writer_is_a_copy():
     assert await space.read_all() == [("basket", ["apple"])]
 
 
-@simulated
+@simulated_twice
 async def test_write_many_copies():
     """Tuple by tuple, and the list of tuples is left alone."""
     space = TupleSpace()
@@ -184,7 +184,7 @@ async def test_the_recorded_history_is_not_changed_either():
 @pytest.mark.parametrize(
     "value", ["text", 2**100, 1.5, None, True, b"bytes", (1, "a", (2.5,)), frozenset({1, 2}), 3 + 4j, len]
 )
-@simulated
+@simulated_twice
 async def test_immutable_values_are_shared(value):
     """What cannot change is not copied."""
     space = TupleSpace()
@@ -193,7 +193,7 @@ async def test_immutable_values_are_shared(value):
     assert (await space.take("a", ANY))[1] is value
 
 
-@simulated
+@simulated_twice
 async def test_a_tuple_that_holds_a_list_is_copied():
     """A tuple is as changeable as what is inside."""
     space = TupleSpace()
@@ -214,7 +214,7 @@ UNCOPYABLE = [threading.Lock(), Stubborn(), (n for n in ()), [threading.Lock()]]
 
 
 @pytest.mark.parametrize("value", UNCOPYABLE)
-@simulated
+@simulated_twice
 async def test_what_cannot_be_copied_is_refused(value):
     """`TypeError`, in every operation that writes, and the space stays as it was."""
     space = TupleSpace()
@@ -230,7 +230,7 @@ async def test_what_cannot_be_copied_is_refused(value):
     assert await space.read_all() == [("a", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_what_cannot_be_copied_is_refused_although_a_taker_waits():
     """The taker goes on waiting."""
     space = TupleSpace()
@@ -241,7 +241,7 @@ async def test_what_cannot_be_copied_is_refused_although_a_taker_waits():
     assert await taker == ("a", 1)
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_may_not_complete_with_what_cannot_be_copied():
     """The claim stays open, and can still complete with something else."""
     space = TupleSpace()
@@ -255,7 +255,7 @@ async def test_a_claim_may_not_complete_with_what_cannot_be_copied():
     assert await space.read_all() == [("result", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_the_refusal_names_the_field():
     """The learner is told which value it was."""
     with pytest.raises(TypeError, match="lock"):

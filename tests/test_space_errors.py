@@ -6,7 +6,7 @@ import asyncio
 import math
 
 import pytest
-from space_help import Uncomparable, ended, settle, simulated, started
+from space_help import Uncomparable, ended, settle, simulated, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, StaleClaim, TupleSpace
 
@@ -42,7 +42,7 @@ WRONG_DURATIONS = [-1, -0.001, math.nan, math.inf, -math.inf, True, "1", b"1", [
 
 @pytest.mark.parametrize("seconds", WRONG_DURATIONS, ids=lambda seconds: repr(seconds)[:12])
 @pytest.mark.parametrize("place", DURATIONS)
-@simulated
+@simulated_twice
 async def test_a_wrong_duration_is_refused(place, seconds):
     """Negative, nan, infinite, or no number: the text names the argument and what was given."""
     name, operation = DURATIONS[place]
@@ -56,7 +56,7 @@ async def test_a_wrong_duration_is_refused(place, seconds):
 
 
 @pytest.mark.parametrize("seconds", [*WRONG_DURATIONS, 0, 0.0, None], ids=lambda seconds: repr(seconds)[:12])
-@simulated
+@simulated_twice
 async def test_a_wrong_lease_is_refused(seconds):
     """As for the other durations; and ``None`` is not allowed, since a lease must end."""
     space = TupleSpace()
@@ -69,7 +69,7 @@ async def test_a_wrong_lease_is_refused(seconds):
 
 
 @pytest.mark.parametrize("seconds", WRONG_DURATIONS, ids=lambda seconds: repr(seconds)[:12])
-@simulated
+@simulated_twice
 async def test_a_wrong_timeout_of_a_claim_is_refused(seconds):
     """When it is called."""
     with pytest.raises((TypeError, ValueError), match="timeout"):
@@ -78,7 +78,7 @@ async def test_a_wrong_timeout_of_a_claim_is_refused(seconds):
 
 @pytest.mark.parametrize("place", ["write ttl", "write_many ttl", "replace ttl", "insert ttl"])
 @pytest.mark.parametrize("zero", [0, 0.0, -0.0])
-@simulated
+@simulated_twice
 async def test_a_ttl_of_zero_is_refused(place, zero):
     """A tuple that lives for no time at all is a slip, and zero is not taken for none."""
     space = TupleSpace()
@@ -89,7 +89,7 @@ async def test_a_ttl_of_zero_is_refused(place, zero):
 
 
 @pytest.mark.parametrize("operation", ["take", "read"])
-@simulated
+@simulated_twice
 async def test_a_timeout_of_zero_does_not_wait(operation):
     """With a match it serves, without one it is a `TimeoutError` at once."""
     space = TupleSpace()
@@ -100,7 +100,7 @@ async def test_a_timeout_of_zero_does_not_wait(operation):
     assert asyncio.get_running_loop().time() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_claims_timeout_of_zero_does_not_wait():
     """As that of a take."""
     space = TupleSpace()
@@ -111,7 +111,7 @@ async def test_a_claims_timeout_of_zero_does_not_wait():
     assert asyncio.get_running_loop().time() == 0
 
 
-@simulated
+@simulated_twice
 async def test_none_means_no_limit_everywhere():
     """No timeout, no ttl, no capacity, no limit of a list."""
     space = TupleSpace(capacity=None)
@@ -124,7 +124,7 @@ async def test_none_means_no_limit_everywhere():
     assert await space.take_all(limit=None) == []
 
 
-@simulated
+@simulated_twice
 async def test_whole_numbers_and_fractions_of_a_second_are_durations():
     """An int is as good as a float."""
     space = TupleSpace()
@@ -138,7 +138,7 @@ async def test_whole_numbers_and_fractions_of_a_second_are_durations():
 
 
 @pytest.mark.parametrize("operation", ["take", "read"])
-@simulated
+@simulated_twice
 async def test_a_wait_ends_at_its_deadline(operation):
     """Not at the next sweep; with the builtin `TimeoutError`, which names the pattern."""
     space = TupleSpace("tasks")
@@ -149,7 +149,7 @@ async def test_a_wait_ends_at_its_deadline(operation):
     assert await space.waiters() == []
 
 
-@simulated
+@simulated_twice
 async def test_short_timeouts_in_a_loop_leave_no_waiters():
     """A polling loop with small timeouts does not pile up anything."""
     space = TupleSpace()
@@ -181,7 +181,7 @@ def test_a_wrong_name_is_refused(name):
 
 
 @pytest.mark.parametrize("limit", [-1, 1.5, "3", True, [], math.nan])
-@simulated
+@simulated_twice
 async def test_a_wrong_limit_is_refused(limit):
     """``take_all`` takes a whole number of tuples, or all."""
     space = TupleSpace()
@@ -191,7 +191,7 @@ async def test_a_wrong_limit_is_refused(limit):
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_limit_of_zero_takes_nothing():
     """Zero is a value, and not taken for none."""
     space = TupleSpace()
@@ -201,7 +201,7 @@ async def test_a_limit_of_zero_takes_nothing():
 
 
 @pytest.mark.parametrize("tuples", [("task", 1), "task", 7, None, [7], ["task"], [None], {"task": 1}])
-@simulated
+@simulated_twice
 async def test_write_many_wants_tuples(tuples):
     """A single tuple, a text or a number in their place is told apart from a list of tuples."""
     space = TupleSpace()
@@ -210,7 +210,7 @@ async def test_write_many_wants_tuples(tuples):
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_huge_field_is_stored_and_found():
     """Size is no obstacle."""
     space = TupleSpace()
@@ -231,7 +231,7 @@ class Unprintable:
     ["x" * 5_000_000, 10**6000, Unprintable(), ["x" * 100] * 1000],
     ids=["text", "number", "no repr", "list"],
 )
-@simulated
+@simulated_twice
 async def test_an_error_about_a_huge_or_unprintable_value_is_still_that_error(value):
     """What cannot be shown is no reason to raise something else, nor to print a page of text."""
     space = TupleSpace()
@@ -246,7 +246,7 @@ async def test_an_error_about_a_huge_or_unprintable_value_is_still_that_error(va
     assert len(str(closed)) < 2000
 
 
-@simulated
+@simulated_twice
 async def test_uncomparable_and_unhashable_fields_everywhere():
     """They can be written, read, counted, replaced, claimed and taken."""
     space = TupleSpace()
@@ -272,7 +272,7 @@ async def test_the_errors_are_of_their_own_kinds():
 # What a space tells about itself
 
 
-@simulated
+@simulated_twice
 async def test_stats_tell_tuples_claims_and_waiters():
     """One record with everything in it."""
     space = TupleSpace("tasks", capacity=3)
@@ -288,7 +288,7 @@ async def test_stats_tell_tuples_claims_and_waiters():
     assert (await space.stats()).waiting == 0
 
 
-@simulated
+@simulated_twice
 async def test_waiters_tell_who_waits_for_what():
     """Actor, operation and pattern; for a writer, its fields."""
     space = TupleSpace(capacity=1)
@@ -310,7 +310,7 @@ async def test_waiters_tell_who_waits_for_what():
         task.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_stats_do_not_count_what_has_expired():
     """At the deadline, swept or not."""
     space = TupleSpace()

@@ -433,6 +433,34 @@ def test_a_trace_records_from_its_beginning_to_its_end():
     assert asyncio.run(main()) == kinds_seen
 
 
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        (lambda space: space.write("b"), "write"),
+        (lambda space: space.write_many([("b",)]), "write"),
+        (lambda space: space.take("a"), "take"),
+        (lambda space: space.read("a"), "read"),
+        (lambda space: space.try_take("a"), "take"),
+        (lambda space: space.try_read("a"), "read"),
+        (lambda space: space.take_all("a"), "take"),
+        (lambda space: space.replace(("a",), ("b",)), "replace"),
+        (lambda space: claimed(space, "a"), "claim"),
+        (lambda space: space.close(), "shut"),
+    ],
+)
+def test_the_first_operation_under_a_trace_is_recorded(operation, kind):
+    """A space that was used without a trace notices that there is one now, whatever is done first."""
+
+    async def main() -> list[str]:
+        space = TupleSpace()
+        await space.write("a")
+        with Trace() as trace:
+            await operation(space)
+        return [event.kind for event in trace]
+
+    assert asyncio.run(main()) == [kind]
+
+
 def test_only_the_current_trace_records():
     """Two spaces used under two traces keep their stories apart."""
 

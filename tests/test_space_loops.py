@@ -289,6 +289,21 @@ def test_what_is_over_is_over_although_the_loop_was_too_busy_to_notice():
     asyncio.run(main())
 
 
+def test_an_expired_tuple_is_never_seen_although_the_loop_was_too_busy_to_notice():
+    """Whatever is asked for first, and with nothing else going on in the space."""
+
+    async def main() -> None:
+        for operation in ("try_take", "try_read", "take_all", "read_all", "count"):
+            space = TupleSpace()
+            await space.write("short", ttl=0.005)
+            await space.write("other")
+            time.sleep(0.01)
+            assert not await getattr(space, operation)("short")
+            assert await space.count() == 1
+
+    asyncio.run(main())
+
+
 def test_a_space_works_in_asyncio_debug_mode():
     """The slow, checking mode of asyncio has nothing to complain about."""
 

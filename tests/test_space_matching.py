@@ -10,12 +10,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from space_help import ArrayLike, Uncomparable, ended, refuse, settle, simulated, started
+from space_help import ArrayLike, Uncomparable, ended, refuse, settle, simulated_twice, started
 
 from tutorial_lib import ANY, TupleSpace, matches, where
 
 
-@simulated
+@simulated_twice
 async def test_lengths_must_be_equal():
     """A pattern finds only tuples of its own length."""
     space = TupleSpace()
@@ -24,7 +24,7 @@ async def test_lengths_must_be_equal():
     assert await space.try_take(ANY, ANY, ANY, ANY) is None
 
 
-@simulated
+@simulated_twice
 async def test_any_matches_any_one_field():
     """``ANY`` asks nothing of a field."""
     space = TupleSpace()
@@ -34,7 +34,7 @@ async def test_any_matches_any_one_field():
     assert await space.read_all(ANY, ANY) == tuples
 
 
-@simulated
+@simulated_twice
 async def test_a_class_matches_its_instances():
     """A class in a pattern finds values of that class and its subclasses."""
     space = TupleSpace()
@@ -44,7 +44,7 @@ async def test_a_class_matches_its_instances():
     assert await space.count("a", object) == 3
 
 
-@simulated
+@simulated_twice
 async def test_where_matches_by_predicate():
     """``where`` finds the oldest tuple whose field passes its test."""
     space = TupleSpace()
@@ -52,7 +52,7 @@ async def test_where_matches_by_predicate():
     assert await space.take("temp", where(lambda degrees: degrees > 30, "over 30")) == ("temp", 31)
 
 
-@simulated
+@simulated_twice
 async def test_anything_else_matches_an_equal_value():
     """A value finds what equals it."""
     space = TupleSpace()
@@ -62,7 +62,7 @@ async def test_anything_else_matches_an_equal_value():
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations([1, True, 1.0])))
-@simulated
+@simulated_twice
 async def test_one_true_and_one_point_zero_are_three_values(order):
     """They share a hash, and still each pattern finds its own, whichever was written first."""
     space = TupleSpace()
@@ -79,7 +79,7 @@ class Colour(enum.IntEnum):
     RED = 1
 
 
-@simulated
+@simulated_twice
 async def test_a_named_number_does_not_match_true():
     """An `IntEnum` is an int: it finds 1 and its equals, and neither True nor 1.0."""
     space = TupleSpace()
@@ -91,7 +91,7 @@ async def test_a_named_number_does_not_match_true():
     assert await taker == ("other", 1)
 
 
-@simulated
+@simulated_twice
 async def test_waiting_takers_tell_one_from_true():
     """A hand-over keeps the three values apart as well."""
     space = TupleSpace()
@@ -103,7 +103,7 @@ async def test_waiting_takers_tell_one_from_true():
     assert (await takers[int], await takers[float]) == (("flag", 1), ("flag", 1.0))
 
 
-@simulated
+@simulated_twice
 async def test_the_class_int_does_not_match_true():
     """``int`` finds no bool, whether the tuple is stored or handed over."""
     space = TupleSpace()
@@ -117,7 +117,7 @@ async def test_the_class_int_does_not_match_true():
     assert await space.read_all() == [("n", True)]
 
 
-@simulated
+@simulated_twice
 async def test_nested_values_compare_by_plain_equality():
     """Inside a field ``==`` decides."""
     space = TupleSpace()
@@ -127,7 +127,7 @@ async def test_nested_values_compare_by_plain_equality():
     assert await space.try_take("b", (True,)) == ("b", (1,))
 
 
-@simulated
+@simulated_twice
 async def test_none_is_a_value_and_no_wildcard():
     """A pattern with ``None`` finds ``None`` and nothing else."""
     space = TupleSpace()
@@ -136,7 +136,7 @@ async def test_none_is_a_value_and_no_wildcard():
     assert await space.try_take("a", None) is None
 
 
-@simulated
+@simulated_twice
 async def test_nan_is_found_by_class_and_wildcard_only():
     """A nan equals nothing, the very same object included."""
     space = TupleSpace()
@@ -149,7 +149,7 @@ async def test_nan_is_found_by_class_and_wildcard_only():
 
 
 @pytest.mark.parametrize("number", [Decimal(1), Fraction(1)])
-@simulated
+@simulated_twice
 async def test_exact_numbers_are_of_another_kind(number):
     """``Decimal(1)`` equals 1 in Python; in a space they do not match."""
     space = TupleSpace()
@@ -159,7 +159,7 @@ async def test_exact_numbers_are_of_another_kind(number):
 
 
 @pytest.mark.parametrize("odd", [Uncomparable(), ArrayLike()])
-@simulated
+@simulated_twice
 async def test_values_that_cannot_be_compared_do_not_match(odd):
     """They are found by class and wildcard; asking for a value passes them by."""
     space = TupleSpace()
@@ -170,7 +170,7 @@ async def test_values_that_cannot_be_compared_do_not_match(odd):
 
 
 @pytest.mark.parametrize("odd", [Uncomparable(), ArrayLike()])
-@simulated
+@simulated_twice
 async def test_values_that_cannot_be_compared_harm_no_other_waiter(odd):
     """A writer of such a value and the takers of ordinary ones never notice it."""
     space = TupleSpace()
@@ -197,7 +197,7 @@ async def test_values_that_cannot_be_compared_harm_no_other_waiter(odd):
         (([1],), ([1],)),
     ],
 )
-@simulated
+@simulated_twice
 async def test_unhashable_fields_are_found_by_value(stored, wanted):
     """An index cannot hold them; they match all the same, stored and handed over."""
     space = TupleSpace()
@@ -209,7 +209,7 @@ async def test_unhashable_fields_are_found_by_value(stored, wanted):
     assert await taker == ("a", stored)
 
 
-@simulated
+@simulated_twice
 async def test_hashable_and_unhashable_equals_come_in_order():
     """Where a pattern finds both kinds, the oldest comes first."""
     space = TupleSpace()
@@ -217,7 +217,7 @@ async def test_hashable_and_unhashable_equals_come_in_order():
     assert [type(value) for _, value in await space.take_all("a", frozenset({1}))] == [set, frozenset, set]
 
 
-@simulated
+@simulated_twice
 async def test_a_hash_that_raises_something_strange_is_no_obstacle():
     """Unhashable means that ``hash()`` fails, however it fails."""
 
@@ -241,7 +241,7 @@ async def test_a_hash_that_raises_something_strange_is_no_obstacle():
 # Errors inside a predicate
 
 
-@simulated
+@simulated_twice
 async def test_a_predicates_error_belongs_to_the_waiting_taker_that_owns_it():
     """The writer goes on, the taker gets the error, and the tuple is still there."""
     space = TupleSpace()
@@ -253,7 +253,7 @@ async def test_a_predicates_error_belongs_to_the_waiting_taker_that_owns_it():
     assert (await space.stats()).waiting == 0
 
 
-@simulated
+@simulated_twice
 async def test_after_a_predicates_error_the_next_waiter_gets_the_tuple():
     """A bad predicate in front of the queue does not keep the tuple from those behind."""
     space = TupleSpace()
@@ -269,10 +269,30 @@ async def test_after_a_predicates_error_the_next_waiter_gets_the_tuple():
     assert await space.count() == 0
 
 
+@simulated_twice
+async def test_a_predicate_that_fails_on_a_waiting_write_hears_of_it_when_it_is_written():
+    """Until then the tuple is not in the space, so nothing has happened yet; others are not disturbed."""
+    space = TupleSpace(capacity=1)
+    await space.write("full")
+    bad, leaving = [await started(space.take("a", where(refuse))) for _ in range(2)]
+    writer = await started(space.write("a", 1))
+    assert not bad.done()
+    leaving.cancel()
+    await settle()
+    good = await started(space.take("b"))
+    await space.write("b")
+    assert await good == ("b",)
+    assert not bad.done()
+    await space.take("full")
+    assert isinstance(await ended(bad), LookupError)
+    await writer
+    assert await space.read_all() == [("a", 1)]
+
+
 @pytest.mark.parametrize(
     "operation", ["take", "read", "try_take", "try_read", "take_all", "read_all", "count"]
 )
-@simulated
+@simulated_twice
 async def test_a_predicates_error_reaches_the_caller_and_leaves_the_space_alone(operation):
     """Whoever asks with a bad test gets its error at once; nothing is taken."""
     space = TupleSpace()
@@ -282,7 +302,7 @@ async def test_a_predicates_error_reaches_the_caller_and_leaves_the_space_alone(
     assert await space.read_all() == [("a", 1), ("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_take_all_takes_nothing_when_its_predicate_fails_half_way():
     """An error at the second tuple must not lose the first one."""
 
@@ -298,7 +318,7 @@ async def test_take_all_takes_nothing_when_its_predicate_fails_half_way():
     assert await space.count() == 3
 
 
-@simulated
+@simulated_twice
 async def test_a_predicates_error_in_replace_and_claim_reaches_the_caller():
     """The two operations that hold more than one step change nothing either."""
     space = TupleSpace()
@@ -311,7 +331,7 @@ async def test_a_predicates_error_in_replace_and_claim_reaches_the_caller():
     assert await space.read_all() == [("a", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_a_predicates_error_in_watch_harms_neither_writer_nor_other_watchers():
     """The subscriber that owns the test gets the error; the others get the event."""
     space = TupleSpace()
@@ -323,7 +343,7 @@ async def test_a_predicates_error_in_watch_harms_neither_writer_nor_other_watche
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_predicate_may_start_other_operations():
     """A test that starts a write sees the space whole, and the write happens later."""
     space = TupleSpace()
@@ -342,7 +362,7 @@ async def test_a_predicate_may_start_other_operations():
 # Without a pattern, and what may not be written
 
 
-@simulated
+@simulated_twice
 async def test_read_all_take_all_and_count_without_a_pattern_mean_everything():
     """Tuples of every length."""
     space = TupleSpace()
@@ -354,7 +374,7 @@ async def test_read_all_take_all_and_count_without_a_pattern_mean_everything():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_watch_without_a_pattern_sees_everything():
     """Tuples of every length."""
     space = TupleSpace()
@@ -365,7 +385,7 @@ async def test_watch_without_a_pattern_sees_everything():
 
 
 @pytest.mark.parametrize("operation", ["take", "read", "try_take", "try_read"])
-@simulated
+@simulated_twice
 async def test_taking_without_a_pattern_is_refused(operation):
     """Whoever takes says what; the text says so."""
     space = TupleSpace()
@@ -375,14 +395,14 @@ async def test_taking_without_a_pattern_is_refused(operation):
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_claiming_without_a_pattern_is_refused():
     """At the call, before anything is entered."""
     with pytest.raises(ValueError, match="claim"):
         TupleSpace().claim(lease=1)
 
 
-@simulated
+@simulated_twice
 async def test_writing_no_fields_is_refused():
     """A tuple has at least one field, in every operation that writes."""
     space = TupleSpace()
@@ -397,7 +417,7 @@ async def test_writing_no_fields_is_refused():
 
 
 @pytest.mark.parametrize("pattern_field", [ANY, where(refuse), int, Uncomparable])
-@simulated
+@simulated_twice
 async def test_writing_a_pattern_is_refused(pattern_field):
     """``ANY``, ``where(...)`` and classes ask; they are no data. The text names what was given."""
     space = TupleSpace()
@@ -414,7 +434,7 @@ async def test_writing_a_pattern_is_refused(pattern_field):
     assert await space.read_all() == [("task", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_a_claim_may_not_complete_with_a_pattern():
     """The claim stays open, so that the right result can still be written."""
     space = TupleSpace()
@@ -450,7 +470,7 @@ async def test_a_claim_may_not_complete_with_a_pattern():
         ((ANY, math.nan), []),
     ],
 )
-@simulated
+@simulated_twice
 async def test_the_table_of_matches(pattern, found):
     """Every pattern finds exactly these of eight awkward tuples, before and after an index was built."""
     space = TupleSpace()
@@ -460,7 +480,7 @@ async def test_the_table_of_matches(pattern, found):
         assert repr(await space.read_all(*pattern)) == repr([tuples[place] for place in found])
 
 
-@simulated
+@simulated_twice
 async def test_every_combination_of_bound_fields_finds_the_right_tuples():
     """Six fields, each asked for or not: 64 ways to ask, more than any index keeps at a time."""
     space = TupleSpace()
@@ -475,7 +495,7 @@ async def test_every_combination_of_bound_fields_finds_the_right_tuples():
     assert await space.count(ANY, 1, ANY, 1, ANY, 1) == 7
 
 
-@simulated
+@simulated_twice
 async def test_a_class_is_found_among_many_of_another_class():
     """However many tuples are passed by, the first of the right class is found, subclasses too."""
 

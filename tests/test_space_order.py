@@ -6,14 +6,14 @@ import asyncio
 from collections import Counter
 
 import pytest
-from space_help import claimed, ended, settle, simulated, started
+from space_help import claimed, ended, settle, simulated_twice, started
 
 from tutorial_lib import ANY, TupleSpace, where
 
 # Oldest match first
 
 
-@simulated
+@simulated_twice
 async def test_take_gives_the_oldest_match():
     """First in, first out, among the tuples that match."""
     space = TupleSpace()
@@ -21,7 +21,7 @@ async def test_take_gives_the_oldest_match():
     assert [await space.take("a", ANY) for _ in range(3)] == [("a", 3), ("a", 1), ("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_try_take_read_and_try_read_give_the_oldest_match():
     """Reading and trying follow the same order."""
     space = TupleSpace()
@@ -31,7 +31,7 @@ async def test_try_take_read_and_try_read_give_the_oldest_match():
     assert await space.try_take("a", where(lambda n: n < 5, "under 5")) == ("a", 1)
 
 
-@simulated
+@simulated_twice
 async def test_read_all_and_take_all_give_the_oldest_first():
     """Lists are in the order of writing, and a limit takes from the front."""
     space = TupleSpace()
@@ -43,7 +43,7 @@ async def test_read_all_and_take_all_give_the_oldest_first():
     assert await space.take_all("a", ANY) == [("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_claim_gives_the_oldest_match():
     """A claim follows the same order as a take."""
     space = TupleSpace()
@@ -52,7 +52,7 @@ async def test_claim_gives_the_oldest_match():
         assert (first.fields, second.fields) == (("a", 3), ("a", 1))
 
 
-@simulated
+@simulated_twice
 async def test_order_does_not_depend_on_how_it_is_asked_for():
     """Value, class, wildcard and test all find the same oldest tuple."""
     space = TupleSpace()
@@ -70,7 +70,7 @@ async def test_order_does_not_depend_on_how_it_is_asked_for():
 # Waiting takers
 
 
-@simulated
+@simulated_twice
 async def test_waiting_takers_are_served_in_order():
     """Who waited first is served first."""
     space = TupleSpace()
@@ -79,7 +79,7 @@ async def test_waiting_takers_are_served_in_order():
     assert await asyncio.gather(*takers) == [("a", 1), ("a", 2), ("a", 3)]
 
 
-@simulated
+@simulated_twice
 async def test_the_oldest_of_different_patterns_is_served():
     """Value, class, wildcard and test wait in one queue, not in a queue each."""
     space = TupleSpace()
@@ -93,7 +93,7 @@ async def test_the_oldest_of_different_patterns_is_served():
     assert all(taker.done() for taker in takers)
 
 
-@simulated
+@simulated_twice
 async def test_takers_and_claimers_wait_in_one_queue():
     """A claim takes the tuple away like a take, so both wait in the same order."""
     space = TupleSpace()
@@ -114,7 +114,7 @@ async def test_takers_and_claimers_wait_in_one_queue():
     assert order == [("take", 0), ("claim", 1), ("take", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_equal_patterns_are_served_first_come_first_served_beside_others():
     """A waits for P, B for Q, C for P. Writing P, then Q, wakes A, then B; C goes on waiting."""
     space = TupleSpace()
@@ -129,7 +129,22 @@ async def test_equal_patterns_are_served_first_come_first_served_beside_others()
     assert await c == ("p", 2)
 
 
-@simulated
+@pytest.mark.parametrize("operation", ["take", "read"])
+@simulated_twice
+async def test_who_waits_is_served_whatever_others_do_in_between(operation):
+    """Looking, polling and other writes do not make a space forget that somebody waits."""
+    space = TupleSpace()
+    waiter = await started(getattr(space, operation)("a", 1))
+    for _ in range(3):
+        assert await space.count("a", 1) == 0
+        assert await space.try_take("a", 2) is None
+        await space.write("b")
+        assert await space.try_take("b") == ("b",)
+    await space.write("a", 1)
+    assert await asyncio.wait_for(waiter, 1) == ("a", 1)
+
+
+@simulated_twice
 async def test_a_write_wakes_all_matching_readers_and_the_oldest_matching_taker():
     """And nobody else: not the other takers, not those who wait for something else."""
     space = TupleSpace()
@@ -145,7 +160,7 @@ async def test_a_write_wakes_all_matching_readers_and_the_oldest_matching_taker(
         task.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_waiting_readers_are_served_in_order():
     """All of them, and the one that waited longest first, whatever they ask for."""
     space = TupleSpace()
@@ -161,7 +176,7 @@ async def test_waiting_readers_are_served_in_order():
     assert order == [0, 1, 2, 3, 4]
 
 
-@simulated
+@simulated_twice
 async def test_readers_that_came_after_the_taker_are_served_too():
     """The taker takes it away, but every reader that waited has seen it."""
     space = TupleSpace()
@@ -172,7 +187,7 @@ async def test_readers_that_came_after_the_taker_are_served_too():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_tuple_that_a_waiter_wants_is_never_left_lying():
     """No waiter with a match in the space sleeps longer than one pass of the loop."""
     space = TupleSpace()
@@ -188,7 +203,7 @@ async def test_a_tuple_that_a_waiter_wants_is_never_left_lying():
 # Give-back
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_hand_over_goes_to_the_tuples_old_place():
     """In front of what was written after it."""
     space = TupleSpace()
@@ -201,7 +216,7 @@ async def test_a_cancelled_hand_over_goes_to_the_tuples_old_place():
     assert await space.take("a", int) == ("a", 1)
 
 
-@simulated
+@simulated_twice
 async def test_a_released_tuple_goes_to_its_old_place():
     """Between the tuples that were its neighbours, for every way of asking."""
     space = TupleSpace()
@@ -216,7 +231,7 @@ async def test_a_released_tuple_goes_to_its_old_place():
         assert await space.read_all(*pattern) == expected
 
 
-@simulated
+@simulated_twice
 async def test_a_lapsed_tuple_goes_to_its_old_place():
     """A lapse is a give-back like a release."""
     space = TupleSpace()
@@ -227,7 +242,7 @@ async def test_a_lapsed_tuple_goes_to_its_old_place():
     assert await space.read_all() == [("a", 1), ("a", 2), ("a", 3)]
 
 
-@simulated
+@simulated_twice
 async def test_several_give_backs_end_up_in_their_old_order():
     """Released in any order, they lie as they were written."""
     space = TupleSpace()
@@ -243,7 +258,7 @@ async def test_several_give_backs_end_up_in_their_old_order():
     assert [await space.take("a", ANY) for _ in range(5)] == [("a", n) for n in range(5)]
 
 
-@simulated
+@simulated_twice
 async def test_waiting_takers_get_a_given_back_tuple_first():
     """Who waits at the moment of the give-back is served, oldest first; readers see it too."""
     space = TupleSpace()
@@ -259,7 +274,7 @@ async def test_waiting_takers_get_a_given_back_tuple_first():
     second.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_a_given_back_hand_over_reaches_the_next_waiter():
     """The taker that is cancelled in time makes room for the one behind it."""
     space = TupleSpace()
@@ -274,7 +289,7 @@ async def test_a_given_back_hand_over_reaches_the_next_waiter():
 
 
 @pytest.mark.parametrize("operation", ["take", "read"])
-@simulated
+@simulated_twice
 async def test_take_and_read_let_others_run_exactly_once_when_served_at_once(operation):
     """One pass of the loop, no more: that spreads the work and costs little."""
     space = TupleSpace()
@@ -287,7 +302,7 @@ async def test_take_and_read_let_others_run_exactly_once_when_served_at_once(ope
     assert passes == ["one"]
 
 
-@simulated
+@simulated_twice
 async def test_claim_lets_others_run_exactly_once_when_served_at_once():
     """As a take."""
     space = TupleSpace()
@@ -300,7 +315,7 @@ async def test_claim_lets_others_run_exactly_once_when_served_at_once():
 
 
 @pytest.mark.parametrize("operation", ["try_take", "try_read", "take_all"])
-@simulated
+@simulated_twice
 async def test_the_try_forms_do_not_yield_when_they_find_something(operation):
     """What is found is given at once; nothing happens in between."""
     space = TupleSpace()
@@ -312,7 +327,7 @@ async def test_the_try_forms_do_not_yield_when_they_find_something(operation):
 
 
 @pytest.mark.parametrize("operation", ["try_take", "try_read", "take_all"])
-@simulated
+@simulated_twice
 async def test_the_try_forms_let_others_run_once_when_they_find_nothing(operation):
     """So a loop that polls cannot freeze its neighbours."""
     space = TupleSpace()
@@ -323,7 +338,7 @@ async def test_the_try_forms_let_others_run_once_when_they_find_nothing(operatio
     assert passes == ["one"]
 
 
-@simulated
+@simulated_twice
 async def test_a_replace_that_finds_nothing_lets_others_run_once():
     """It is tried in loops as well; when it finds something it does not yield."""
     space = TupleSpace()
@@ -339,7 +354,7 @@ async def test_a_replace_that_finds_nothing_lets_others_run_once():
     assert passes == ["one", "two"]
 
 
-@simulated
+@simulated_twice
 async def test_read_all_and_count_let_others_run_before_they_look():
     """They answer what is true at the moment they return."""
     space = TupleSpace()
@@ -350,7 +365,7 @@ async def test_read_all_and_count_let_others_run_before_they_look():
     await asyncio.gather(first, second)
 
 
-@simulated
+@simulated_twice
 async def test_write_does_not_yield_while_there_is_room():
     """A writer that need not wait is not held up, also when it hands over."""
     space = TupleSpace()
@@ -364,7 +379,7 @@ async def test_write_does_not_yield_while_there_is_room():
     await taker
 
 
-@simulated
+@simulated_twice
 async def test_a_polling_loop_does_not_freeze_its_neighbours():
     """The neighbour that only needs the loop gets on pass by pass."""
     space = TupleSpace()
@@ -386,7 +401,7 @@ async def test_a_polling_loop_does_not_freeze_its_neighbours():
     assert polls < 110
 
 
-@simulated
+@simulated_twice
 async def test_take_with_timeout_zero_lets_others_run_once():
     """It does not wait; it ends in `TimeoutError` one pass later."""
     space = TupleSpace()
@@ -400,7 +415,7 @@ async def test_take_with_timeout_zero_lets_others_run_once():
 
 
 @pytest.mark.parametrize("style", ["burst", "in turn"])
-@simulated
+@simulated_twice
 async def test_work_spreads_evenly_over_consumers(style):
     """Five consumers, 100 tasks: 20 each, whether they come in one burst or one by one."""
     space = TupleSpace()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import ended, settle, simulated, started
+from space_help import ended, settle, simulated, simulated_twice, started
 
 from tutorial_lib import TupleSpace
 from tutorial_lib.trace import current_trace
 
 
-@simulated
+@simulated_twice
 async def test_a_handed_over_tuple_is_no_longer_in_the_space():
     """Between the write and the moment when the taker runs, nobody else sees it."""
     space = TupleSpace()
@@ -25,7 +25,7 @@ async def test_a_handed_over_tuple_is_no_longer_in_the_space():
     assert await taker == ("a",)
 
 
-@simulated
+@simulated_twice
 async def test_a_tuple_served_at_once_is_no_longer_in_the_space():
     """Also during the one pass of the loop that a fair take lets others run."""
     space = TupleSpace()
@@ -36,7 +36,7 @@ async def test_a_tuple_served_at_once_is_no_longer_in_the_space():
     assert await taker == ("a",)
 
 
-@simulated
+@simulated_twice
 async def test_a_claimed_tuple_is_only_in_its_claim():
     """It cannot be read, counted, taken, replaced or claimed a second time."""
     space = TupleSpace()
@@ -57,7 +57,7 @@ async def test_a_claimed_tuple_is_only_in_its_claim():
 
 @pytest.mark.parametrize("cancel_first", [True, False])
 @pytest.mark.parametrize("operation", ["take", "read"])
-@simulated
+@simulated_twice
 async def test_a_taker_cancelled_in_the_tick_of_the_write_leaves_the_tuple(operation, cancel_first):
     """The tuple is there exactly once, whichever of the two came first."""
     space = TupleSpace()
@@ -72,7 +72,7 @@ async def test_a_taker_cancelled_in_the_tick_of_the_write_leaves_the_tuple(opera
 
 
 @pytest.mark.parametrize("cancel_first", [True, False])
-@simulated
+@simulated_twice
 async def test_the_next_waiter_gets_what_a_cancelled_one_leaves(cancel_first):
     """A wake-up does not die with the waiter that it was meant for."""
     space = TupleSpace()
@@ -87,7 +87,7 @@ async def test_the_next_waiter_gets_what_a_cancelled_one_leaves(cancel_first):
 
 
 @pytest.mark.parametrize("cancel_first", [True, False])
-@simulated
+@simulated_twice
 async def test_a_claimer_cancelled_in_the_tick_of_the_write_leaves_the_tuple(cancel_first):
     """A claim that was never received does not hold the tuple, and was no attempt."""
     space = TupleSpace()
@@ -108,7 +108,7 @@ async def test_a_claimer_cancelled_in_the_tick_of_the_write_leaves_the_tuple(can
 
 
 @pytest.mark.parametrize("operation", ["take", "read"])
-@simulated
+@simulated_twice
 async def test_cancelled_in_the_yield_of_a_fair_take_the_tuple_stays(operation):
     """The pass in which others run is a moment of cancellation after the tuple has left the space."""
     space = TupleSpace()
@@ -121,7 +121,7 @@ async def test_cancelled_in_the_yield_of_a_fair_take_the_tuple_stays(operation):
     assert await space.read_all() == [("a", 1), ("a", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_cancelled_in_the_yield_of_a_fair_claim_the_tuple_stays():
     """As in the yield of a take."""
     space = TupleSpace()
@@ -139,7 +139,7 @@ async def test_cancelled_in_the_yield_of_a_fair_claim_the_tuple_stays():
 
 
 @pytest.mark.parametrize("writer_first", [True, False])
-@simulated
+@simulated_twice
 async def test_a_timeout_in_the_tick_of_the_write_loses_nothing(writer_first):
     """Write and deadline fall on the same moment: the taker has it, or the space has it."""
     space = TupleSpace()
@@ -161,7 +161,7 @@ async def test_a_timeout_in_the_tick_of_the_write_loses_nothing(writer_first):
         assert (outcome, left) == (("a",), [])
 
 
-@simulated
+@simulated_twice
 async def test_a_timeout_block_in_the_tick_of_the_write_loses_nothing():
     """`asyncio.timeout` cancels from outside; that is no excuse."""
     space = TupleSpace()
@@ -178,7 +178,7 @@ async def test_a_timeout_block_in_the_tick_of_the_write_loses_nothing():
     assert len(taken) + await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_take_cancelled_before_it_began_takes_nothing():
     """A task that never ran did nothing."""
     space = TupleSpace()
@@ -189,7 +189,7 @@ async def test_a_take_cancelled_before_it_began_takes_nothing():
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_a_write_in_the_gap_of_a_cancelled_waiter_does_not_raise():
     """A cancelled waiter is registered until its task runs; the writer must not notice."""
     space = TupleSpace()
@@ -214,7 +214,7 @@ async def test_what_is_written_after_the_cancellation_is_there_at_once():
     assert [event.kind for event in current_trace().of("take", "release")] == ["take"]
 
 
-@simulated
+@simulated_twice
 async def test_a_group_that_fails_loses_nothing_of_what_its_tasks_were_handed():
     """A TaskGroup cancels all of its tasks in one tick; each tuple was received, or is still there."""
     space = TupleSpace()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import ended, settle, simulated, started
+from space_help import ended, settle, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, TupleSpace
 
 
-@simulated
+@simulated_twice
 async def test_replace_acts_on_the_oldest_match_and_returns_it():
     """The old tuple comes back; the others stay."""
     space = TupleSpace()
@@ -19,7 +19,7 @@ async def test_replace_acts_on_the_oldest_match_and_returns_it():
     assert await space.read_all() == [("state", 2, "queued"), ("state", 1, "running")]
 
 
-@simulated
+@simulated_twice
 async def test_replace_without_a_match_returns_none_and_writes_nothing():
     """Who gets nothing must not act: the answer says whether it won."""
     space = TupleSpace()
@@ -28,7 +28,7 @@ async def test_replace_without_a_match_returns_none_and_writes_nothing():
     assert await space.read_all() == [("state", 1, "done")]
 
 
-@simulated
+@simulated_twice
 async def test_of_two_that_replace_the_same_only_one_wins():
     """Monitor and worker both try; one of them is told that it was too late."""
     space = TupleSpace()
@@ -41,7 +41,7 @@ async def test_of_two_that_replace_the_same_only_one_wins():
     assert await space.read_all() == [("state", 1, "done")]
 
 
-@simulated
+@simulated_twice
 async def test_a_replaced_state_is_never_missing_in_between():
     """Whoever looks at any moment finds exactly one."""
     space = TupleSpace()
@@ -59,7 +59,7 @@ async def test_a_replaced_state_is_never_missing_in_between():
     assert await space.read_all() == [("state", 49)]
 
 
-@simulated
+@simulated_twice
 async def test_the_new_tuple_joins_at_the_end():
     """It is as young as a tuple just written."""
     space = TupleSpace()
@@ -68,7 +68,7 @@ async def test_the_new_tuple_joins_at_the_end():
     assert [await space.take("a", ANY) for _ in range(3)] == [("a", 1), ("a", 3), ("a", 20)]
 
 
-@simulated
+@simulated_twice
 async def test_the_old_deadline_is_not_inherited():
     """Without a ttl of its own the new tuple stays."""
     space = TupleSpace()
@@ -78,7 +78,7 @@ async def test_the_old_deadline_is_not_inherited():
     assert await space.read_all() == [("beat", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_the_new_tuple_has_its_own_ttl():
     """A heartbeat that is replaced every second lives on; then it expires."""
     space = TupleSpace()
@@ -91,7 +91,7 @@ async def test_the_new_tuple_has_its_own_ttl():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_the_new_tuple_is_offered_to_waiters_like_a_write():
     """All matching readers and the oldest matching taker."""
     space = TupleSpace()
@@ -105,7 +105,7 @@ async def test_the_new_tuple_is_offered_to_waiters_like_a_write():
     second.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_a_waiter_does_not_get_the_old_tuple():
     """The one that is replaced is gone."""
     space = TupleSpace()
@@ -117,7 +117,7 @@ async def test_a_waiter_does_not_get_the_old_tuple():
     taker.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_insert_writes_also_when_nothing_matched():
     """The first heartbeat needs no special case."""
     space = TupleSpace()
@@ -126,7 +126,7 @@ async def test_insert_writes_also_when_nothing_matched():
     assert await space.read_all() == [("beat", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_an_inserted_tuple_has_its_ttl_and_serves_waiters():
     """It is a write in every respect."""
     space = TupleSpace()
@@ -138,7 +138,7 @@ async def test_an_inserted_tuple_has_its_ttl_and_serves_waiters():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_lengths_may_differ():
     """What is replaced and what replaces it need not look alike."""
     space = TupleSpace()
@@ -147,7 +147,7 @@ async def test_lengths_may_differ():
     assert await space.read_all() == [("result", 1, "ok")]
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_hand_over_of_a_new_tuple_comes_back():
     """The tuple that replaced another is not lost with its taker."""
     space = TupleSpace()
@@ -159,7 +159,7 @@ async def test_a_cancelled_hand_over_of_a_new_tuple_comes_back():
     assert await space.read_all() == [("state", 2)]
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_insert_has_not_happened():
     """It waited for room and was cancelled: nothing was written."""
     space = TupleSpace(capacity=1)
@@ -174,7 +174,7 @@ async def test_a_cancelled_insert_has_not_happened():
         assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_a_closed_space_refuses_replace():
     """It is a write; the old tuple stays."""
     space = TupleSpace()
@@ -191,7 +191,7 @@ async def test_a_closed_space_refuses_replace():
     ("pattern", "fields"),
     [("state", ("state", 1)), (("state", 1), "state"), (None, ("a",)), (("a",), None)],
 )
-@simulated
+@simulated_twice
 async def test_replace_wants_two_tuples(pattern, fields):
     """A forgotten pair of brackets is told, with what was given."""
     space = TupleSpace()
@@ -203,7 +203,7 @@ async def test_replace_wants_two_tuples(pattern, fields):
     assert await space.read_all() == [("state", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_an_empty_pattern_is_refused():
     """Replacing nothing in particular is a slip."""
     space = TupleSpace()

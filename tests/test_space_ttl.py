@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from space_help import claimed, ended, settle, simulated, started
+from space_help import claimed, ended, settle, simulated, simulated_twice, started
 
 from tutorial_lib import ANY, StaleClaim, TupleSpace, simulate
 from tutorial_lib.trace import current_trace
 
 
-@simulated
+@simulated_twice
 async def test_before_its_deadline_a_tuple_is_seen():
     """Up to a microsecond before."""
     space = TupleSpace()
@@ -21,7 +21,7 @@ async def test_before_its_deadline_a_tuple_is_seen():
 
 
 @pytest.mark.parametrize("operation", ["try_take", "try_read", "take_all", "read_all", "count"])
-@simulated
+@simulated_twice
 async def test_from_its_deadline_on_a_tuple_is_never_seen_again(operation):
     """At the very moment of the deadline it is invisible, swept or not."""
     space = TupleSpace()
@@ -33,7 +33,7 @@ async def test_from_its_deadline_on_a_tuple_is_never_seen_again(operation):
 
 
 @pytest.mark.parametrize("after", [1, 1.5, 3600])
-@simulated
+@simulated_twice
 async def test_every_way_of_asking_passes_an_expired_tuple_by(after):
     """At the deadline, after it, and long after it."""
     space = TupleSpace()
@@ -50,7 +50,7 @@ async def test_every_way_of_asking_passes_an_expired_tuple_by(after):
         await space.take("a", ANY, timeout=0)
 
 
-@simulated
+@simulated_twice
 async def test_expired_is_expired_even_while_the_loop_was_busy():
     """Seen from a callback that runs before the sweep of the same moment: still invisible."""
     space = TupleSpace()
@@ -67,7 +67,7 @@ async def test_expired_is_expired_even_while_the_loop_was_busy():
     assert seen == [None]
 
 
-@simulated
+@simulated_twice
 async def test_without_a_ttl_a_tuple_stays():
     """A year later it is still there."""
     space = TupleSpace()
@@ -77,7 +77,7 @@ async def test_without_a_ttl_a_tuple_stays():
     assert await space.count() == 2
 
 
-@simulated
+@simulated_twice
 async def test_no_tuple_wakes_a_waiter_after_its_deadline():
     """A claim given back too late does not serve those who wait."""
     space = TupleSpace()
@@ -91,7 +91,7 @@ async def test_no_tuple_wakes_a_waiter_after_its_deadline():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_the_deadline_goes_on_while_a_tuple_is_claimed():
     """At give-back an expired one expires at once; one in time comes back with its old deadline."""
     space = TupleSpace()
@@ -106,7 +106,7 @@ async def test_the_deadline_goes_on_while_a_tuple_is_claimed():
         assert await space.read_all() == []
 
 
-@simulated
+@simulated_twice
 async def test_an_expired_claimed_tuple_can_still_be_completed():
     """The ttl is for those who have not begun: the holder of a claim may finish."""
     space = TupleSpace()
@@ -117,7 +117,7 @@ async def test_an_expired_claimed_tuple_can_still_be_completed():
     assert await space.read_all() == [("result",)]
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_hand_over_keeps_the_deadline():
     """A give-back does not make a tuple young again."""
     space = TupleSpace()
@@ -132,7 +132,7 @@ async def test_a_cancelled_hand_over_keeps_the_deadline():
     assert await space.count() == 0
 
 
-@simulated
+@simulated_twice
 async def test_write_many_gives_every_tuple_the_ttl():
     """One ttl for all of them."""
     space = TupleSpace()
@@ -199,7 +199,7 @@ async def test_what_was_taken_in_time_does_not_expire():
     assert current_trace().of("expire") == []
 
 
-@simulated
+@simulated_twice
 async def test_many_deadlines_leave_nothing_behind():
     """A thousand tuples of different ttl, half of them taken before."""
     space = TupleSpace()
@@ -207,13 +207,28 @@ async def test_many_deadlines_leave_nothing_behind():
         await space.write("a", number, ttl=1 + number % 7)
     for number in range(0, 1000, 2):
         assert await space.try_take("a", number)
-    await asyncio.sleep(7)
+    left = []
+    for _ in range(7):
+        left.append((await space.stats()).tuples)
+        await asyncio.sleep(1)
+    odd = range(1, 1000, 2)
+    assert left == [sum(1 + number % 7 > seconds for number in odd) for seconds in range(7)]
     assert await space.count() == 0
-    assert len(current_trace().of("expire")) == 500
-    assert (await space.stats()).tuples == 0
 
 
 @simulated
+async def test_each_tuple_expires_once():
+    """And what was taken before does not."""
+    space = TupleSpace()
+    for number in range(100):
+        await space.write("a", number, ttl=1 + number % 7)
+    for number in range(0, 100, 2):
+        assert await space.try_take("a", number)
+    await asyncio.sleep(7)
+    assert sorted(event.fields[1] for event in current_trace().of("expire")) == list(range(1, 100, 2))
+
+
+@simulated_twice
 async def test_a_taker_that_waits_is_served_by_a_tuple_with_a_ttl():
     """A hand-over needs no time, so the deadline does not matter to it."""
     space = TupleSpace()

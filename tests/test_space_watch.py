@@ -7,7 +7,7 @@ import gc
 import weakref
 
 import pytest
-from space_help import ended, settle, simulated, started
+from space_help import ended, settle, simulated, simulated_twice, started
 
 from tutorial_lib import ANY, SpaceClosed, TupleSpace
 
@@ -17,7 +17,7 @@ async def next_event(events):
     return await asyncio.wait_for(anext(aiter(events)), 1)
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_sees_events_after_entry():
     """Not what was there before, and nothing after it was left."""
     space = TupleSpace()
@@ -29,7 +29,7 @@ async def test_a_watch_sees_events_after_entry():
     await space.write("after")
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_waits_for_the_next_event():
     """In real time, as a loop over events."""
     space = TupleSpace()
@@ -49,7 +49,7 @@ async def test_a_watch_waits_for_the_next_event():
     looker.cancel()
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_sees_only_its_pattern():
     """Matched like a take."""
     space = TupleSpace()
@@ -72,7 +72,7 @@ async def test_a_watch_sees_only_its_kinds():
         assert [(event.kind, event.fields[1]) async for event in events] == [("take", 2), ("expire", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_without_kinds_a_watch_sees_all_kinds_of_the_space_in_order():
     """Every transition of a tuple, once each."""
     space = TupleSpace()
@@ -89,7 +89,7 @@ async def test_without_kinds_a_watch_sees_all_kinds_of_the_space_in_order():
     assert kinds == ["write", "read", "replace", "claim", "renew", "release", "take"]
 
 
-@simulated
+@simulated_twice
 async def test_write_take_and_expiry_are_reported_once_each_in_order():
     """Nothing twice, nothing left out."""
     space = TupleSpace()
@@ -103,7 +103,7 @@ async def test_write_take_and_expiry_are_reported_once_each_in_order():
     assert seen == [("write", 1), ("write", 2), ("take", 2), ("expire", 1)]
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_works_without_a_trace():
     """Watching and recording are two things."""
     import contextvars
@@ -118,7 +118,7 @@ async def test_a_watch_works_without_a_trace():
     assert "write" in await asyncio.create_task(main(), context=contextvars.Context())
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_keeps_every_event_until_it_is_read():
     """Its buffer is its own and has no bound."""
     space = TupleSpace()
@@ -128,7 +128,7 @@ async def test_a_watch_keeps_every_event_until_it_is_read():
         assert [event.fields[1] async for event in events] == list(range(10_000))
 
 
-@simulated
+@simulated_twice
 async def test_with_a_limit_the_oldest_are_dropped_and_counted():
     """The next event that is read tells how many were missed before it."""
     space = TupleSpace()
@@ -145,7 +145,7 @@ async def test_with_a_limit_the_oldest_are_dropped_and_counted():
         assert (third.fields, third.detail["missed"]) == (("a", 10), 1)
 
 
-@simulated
+@simulated_twice
 async def test_a_number_missed_is_not_written_into_the_events_of_others():
     """Each watch counts for itself."""
     space = TupleSpace()
@@ -156,7 +156,7 @@ async def test_a_number_missed_is_not_written_into_the_events_of_others():
             assert "missed" not in (await next_event(long)).detail
 
 
-@simulated
+@simulated_twice
 async def test_a_slow_watch_never_blocks_the_writer():
     """A writer does not even yield for it."""
     space = TupleSpace()
@@ -168,7 +168,7 @@ async def test_a_slow_watch_never_blocks_the_writer():
         assert ran == []
 
 
-@simulated
+@simulated_twice
 async def test_each_watch_gets_every_event():
     """Watching takes nothing away, from the space or from others."""
     space = TupleSpace()
@@ -178,7 +178,7 @@ async def test_each_watch_gets_every_event():
     assert await space.count() == 1
 
 
-@simulated
+@simulated_twice
 async def test_one_bad_subscriber_harms_nobody():
     """One leaves at its first event, one raises, one is slow, one writes: all four see the first event."""
     space = TupleSpace()
@@ -210,7 +210,7 @@ async def test_one_bad_subscriber_harms_nobody():
     assert all(task.done() for task in tasks.values())
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_ends_after_the_pending_events_when_the_space_closes():
     """What happened before the end is still told, then the loop is over."""
     space = TupleSpace()
@@ -222,7 +222,7 @@ async def test_a_watch_ends_after_the_pending_events_when_the_space_closes():
         assert [event async for event in events] == []
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_that_waits_ends_when_the_space_closes():
     """Its loop ends normally."""
     space = TupleSpace()
@@ -238,7 +238,7 @@ async def test_a_watch_that_waits_ends_when_the_space_closes():
     assert await asyncio.wait_for(looker, 1) == "ended"
 
 
-@simulated
+@simulated_twice
 async def test_the_closing_itself_can_be_watched():
     """``shut`` is the last event."""
     space = TupleSpace()
@@ -247,7 +247,7 @@ async def test_the_closing_itself_can_be_watched():
         assert [event.kind async for event in events] == ["shut"]
 
 
-@simulated
+@simulated_twice
 async def test_a_closed_space_has_no_more_to_watch():
     """Entering is refused, or the loop ends at once; it never hangs."""
     space = TupleSpace()
@@ -289,7 +289,7 @@ def test_a_thousand_ended_watches_leave_nothing_behind():
     asyncio.run(main())
 
 
-@simulated
+@simulated_twice
 async def test_a_cancelled_wait_for_an_event_loses_no_event():
     """Cancelled in the tick in which an event comes: the next look still finds it."""
     space = TupleSpace()
@@ -301,7 +301,7 @@ async def test_a_cancelled_wait_for_an_event_loses_no_event():
         assert (await next_event(events)).fields == ("a", 1)
 
 
-@simulated
+@simulated_twice
 async def test_watch_validates_its_arguments_when_it_is_called():
     """Unknown kinds are named, and a limit is a whole number of at least 1."""
     space = TupleSpace()
@@ -315,7 +315,7 @@ async def test_watch_validates_its_arguments_when_it_is_called():
             space.watch(limit=wrong)
 
 
-@simulated
+@simulated_twice
 async def test_a_watch_that_was_not_entered_records_nothing():
     """Calling is not entering."""
     space = TupleSpace()
@@ -326,7 +326,7 @@ async def test_a_watch_that_was_not_entered_records_nothing():
         assert (await next_event(events)).fields == ("a", 2)
 
 
-@simulated
+@simulated_twice
 async def test_waiting_can_be_watched():
     """``wait`` and ``leave`` are events too; they tell the operation and the pattern."""
     space = TupleSpace()

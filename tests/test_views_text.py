@@ -115,3 +115,17 @@ def test_two_hundred_workers_are_drawn_in_part_and_counted() -> None:
 def test_the_same_run_gives_the_same_text() -> None:
     """Saved outputs are compared letter by letter."""
     assert timeline_text(busy_run()) == timeline_text(busy_run())
+
+
+@pytest.mark.parametrize(
+    ("takers", "sentence"),
+    [
+        ("", "Nobody has worked or taken a tuple."),
+        ("a", "1 tuple taken by a."),
+        ("aab", "3 tuples taken by 2: a fair share is 1.5; a has 2, b 1; fairness 0.90 of 1."),
+    ],
+)
+def test_the_load_in_one_sentence(takers: str, sentence: str) -> None:
+    """Nobody, one, and several workers."""
+    trace = story(*((0, name, "take", TASK, "tasks") for name in takers))
+    assert load_text(trace).splitlines()[0] == sentence

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import types
+from collections.abc import Generator
 from contextvars import Context
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,14 +26,20 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from tutorial_lib.claims import Claim
 from tutorial_lib.near_miss import near_miss
 from tutorial_lib.patterns import Pattern, pattern_text, shown
-from tutorial_lib.store import Fields, Store, Waiters, copied, fits
+from tutorial_lib.store import Fields, Store, Waiters, copied, fits, fits_plainly
 from tutorial_lib.trace import Event, Trace, current_life, trace_variable
 from tutorial_lib.watching import Watch
 
 if TYPE_CHECKING:
     from tutorial_lib.space import TupleSpace
 
-__all__ = ["Board", "SpaceClosed"]
+__all__ = ["Board", "SpaceClosed", "let_others_run"]
+
+
+@types.coroutine
+def let_others_run() -> Generator[None, None, None]:
+    """Pause for one turn of the event loop. As every take does so, this is a shorter ``asyncio.sleep(0)``."""
+    yield
 
 
 class SpaceClosed(Exception):
@@ -140,7 +148,7 @@ class Board:
             if self._writers:
                 self._call_writers()  # the room that this tuple was promised is free
             return
-        self._store.add_back(seq, fields)  # for a number that was reserved: later ones may be here already
+        self._store.add(seq, fields)  # for a number that was reserved: later ones may be here already
         if expiry is not None:
             self._expiries[seq] = expiry
             self._remind(expiry[0], seq, 0)
@@ -174,7 +182,7 @@ class Board:
         if waiter.call.done() or (waiter.deadline is not None and waiter.deadline <= self._now()):
             return False  # who was cancelled stays in line until it runs
         try:
-            return fits(waiter.pattern, fields, range(len(fields)))
+            return fits_plainly(waiter.pattern, fields) or fits(waiter.pattern, fields, range(len(fields)))
         except Exception as error:
             self._failed.append((waiter, error))
             return False
@@ -209,7 +217,7 @@ class Board:
         if expiry is not None and expiry[0] <= self._now():
             self._record_expiry(fields, expiry)
         elif not self._hand_over(parcel):
-            self._store.add_back(seq, fields)
+            self._store.add(seq, fields)
             if attempts:
                 self._attempts[seq] = attempts
                 self._quiet_loop = None
@@ -254,18 +262,17 @@ class Board:
     ) -> _Waiter:
         """Wait until a write serves this pattern. Returns the waiter, which holds what it was handed."""
         if self._closed:
-            await asyncio.sleep(0)
+            await let_others_run()
             raise SpaceClosed(
                 f"{operation}{pattern_text(pattern)}: space {self.name!r} is closed and has no such tuple."
             )
         if timeout == 0:
-            await asyncio.sleep(0)
+            await let_others_run()
             raise self._timeout_error(operation, pattern, timeout)
         waiter = self._arrive(operation, pattern, timeout)
         waiter.lease = lease
         waiter.line = self._readers if operation == "read" else self._takers
         waiter.line.add(waiter)
-        self._quiet_loop = None
         if self._writers:
             self._call_writers()  # one of them may have what this waiter wants
         try:
@@ -297,7 +304,7 @@ class Board:
         not written: the room that was promised to it goes to the next.
         """
         if timeout == 0:
-            await asyncio.sleep(0)
+            await let_others_run()
             raise self._timeout_error(operation, fields, timeout)
         writer = self._arrive(operation, fields, timeout)
         self._writers[writer.number] = writer
@@ -331,7 +338,8 @@ class Board:
         waiter = _Waiter(next(self._arrivals), operation, pattern, deadline, self._loop)
         if self._watched:
             self._record("wait", (), waiter.detail())
-        self._set_timer(waiter)
+        if deadline is not None:
+            self._set_timer(waiter, deadline)
         return waiter
 
     def _wait_again(self, writer: _Waiter) -> None:
@@ -341,7 +349,8 @@ class Board:
         self._writers = dict(sorted({**self._writers, writer.number: writer}.items()))
         if self._watched:
             self._record("wait", (), writer.detail())
-        self._set_timer(writer)
+        if writer.deadline is not None:
+            self._set_timer(writer, writer.deadline)
 
     def _call_writers(self) -> None:
         """Call the waiting writers for whose tuples there is room now, or somebody who wants them."""
@@ -378,19 +387,16 @@ class Board:
         self._failed.clear()  # whoever's test raised learns of it when the tuple is offered
         return taker is not None
 
-    def _set_timer(self, waiter: _Waiter) -> None:
-        if waiter.deadline is not None:
-            assert self._loop is not None
-            waiter.timer = self._loop.call_at(
-                waiter.deadline, self._time_out, waiter, context=self._timer_context
-            )
+    def _set_timer(self, waiter: _Waiter, deadline: float) -> None:
+        assert self._loop is not None
+        waiter.timer = self._loop.call_at(deadline, self._time_out, waiter, context=self._timer_context)
 
     def _time_out(self, waiter: _Waiter) -> None:
         assert waiter.deadline is not None
         if waiter.call.done():
             return
         if waiter.deadline > self._now():  # a clock may be coarser than a deadline, and ring early
-            self._set_timer(waiter)
+            self._set_timer(waiter, waiter.deadline)
         else:
             self._dismiss(waiter, _TIMED_OUT)
             self._call_writers()
@@ -483,28 +489,24 @@ class Board:
     def _begin(self) -> None:
         """Start of every operation: is this the right loop, is anything over, and who keeps the diary?
 
-        A space is quiet while there is nothing but tuples in it: nobody waits, watches or records, and
-        nothing has a time limit. ``_quiet_loop`` is the space's loop then, and None as soon as there is
-        more. So `write` and `try_take`, the busiest operations, see by one comparison that none of this is
-        needed.
+        A space is quiet while it has room without bound and nobody watches or records, and no tuple has a
+        time limit or failed deliveries. ``_quiet_loop`` is the space's loop then, and None as soon as there
+        is more to look after. So `write` and `try_take`, the busiest operations, learn by one comparison
+        that they need nothing of this.
         """
         loop = asyncio.get_running_loop()
+        if loop is self._quiet_loop and trace_variable.get() is None:
+            return
         if loop is not self._loop:
             self._move_to(loop)
         self._trace = trace_variable.get()
         self._watched = self._trace is not None or bool(self._watches)
         if self._moments and self._moments[0][0] <= loop.time():
             self._end_what_is_over()
-        has_more_than_tuples = (
-            self._watched
-            or self._takers.size
-            or self._readers.size
-            or self._moments
-            or self._attempts
-            or self._closed
-            or self.capacity is not None
+        has_more_to_do = (
+            self._watched or self._moments or self._attempts or self._closed or self.capacity is not None
         )
-        self._quiet_loop = None if has_more_than_tuples else self._loop
+        self._quiet_loop = None if has_more_to_do else self._loop
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Belong to ``loop`` from now on, if no other loop is still using this space."""

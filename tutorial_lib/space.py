@@ -30,7 +30,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
-from tutorial_lib.board import Board, SpaceClosed
+from tutorial_lib.board import Board, SpaceClosed, let_others_run
 from tutorial_lib.claims import REFUSED, Claim, ClaimEntry, StaleClaim
 from tutorial_lib.patterns import Pattern, shown
 from tutorial_lib.store import Fields, copied
@@ -105,15 +105,18 @@ class TupleSpace(Board):
         class); `TypeError` for a value that cannot be copied; `TimeoutError`; `SpaceClosed`. After any
         error, cancellation included, the tuple has not been written.
         """
-        fields = checked_tuple(fields)
         if (
             asyncio.get_running_loop() is self._quiet_loop
             and trace_variable.get() is None
             and ttl is None
             and timeout is None
+            and not self._takers.size
+            and not self._readers.size
+            and fields
+            and self._store.add_plain(fields)
         ):
-            self._store.add(fields)
             return
+        fields = checked_tuple(fields)
         if ttl is not None:
             check_duration("ttl", ttl, zero=False)
         if timeout is not None:
@@ -124,7 +127,9 @@ class TupleSpace(Board):
         place = None
         if self.capacity is not None and not self._accepts(fields):
             place = await self._wait_for_room("write", fields, timeout)
-        self._put(fields, ttl, place)
+        if self._watched:
+            self._record("write", fields)
+        self._place(fields, ttl, place)
 
     async def write_many(
         self, tuples: Iterable[Sequence[Any]], ttl: float | None = None, timeout: float | None = None
@@ -190,7 +195,7 @@ class TupleSpace(Board):
             raise self._closed_error("replace")
         seq = self._store.oldest(wanted)
         if seq is None and not insert:
-            await asyncio.sleep(0)  # as the try_ forms: a loop that polls does not freeze its neighbours
+            await let_others_run()  # as the try_ forms: a loop that polls does not freeze its neighbours
             return None
         if seq is None:
             place = None
@@ -237,7 +242,7 @@ class TupleSpace(Board):
         if self._writers:
             self._call_writers()
         try:
-            await asyncio.sleep(0)
+            await let_others_run()
         except BaseException:
             self._return_undelivered(parcel)
             raise
@@ -257,7 +262,7 @@ class TupleSpace(Board):
         fields = copied(self._store.live[seq])
         if self._watched:
             self._record("read", fields)
-        await asyncio.sleep(0)
+        await let_others_run()
         return fields
 
     async def try_take(self, *pattern: Any) -> Fields | None:
@@ -267,13 +272,13 @@ class TupleSpace(Board):
         polls does not freeze its neighbours; when it finds one it does not. Raises `ValueError` without a
         pattern.
         """
-        check_pattern("try_take", pattern)
         is_quiet = asyncio.get_running_loop() is self._quiet_loop and trace_variable.get() is None
-        if not is_quiet:
+        if not (is_quiet and pattern):
+            check_pattern("try_take", pattern)
             self._begin()
         found = self._store.take(pattern)
         if found is None:
-            await asyncio.sleep(0)
+            await let_others_run()
             return None
         seq, fields = found
         if not is_quiet:
@@ -289,7 +294,7 @@ class TupleSpace(Board):
         self._begin()
         seq = self._store.oldest(pattern)
         if seq is None:
-            await asyncio.sleep(0)
+            await let_others_run()
             return None
         fields = copied(self._store.live[seq])
         if self._watched:
@@ -312,7 +317,7 @@ class TupleSpace(Board):
                 self._record("take", fields)
         self._call_writers()
         if not taken:
-            await asyncio.sleep(0)
+            await let_others_run()
         return taken
 
     async def read_all(self, *pattern: Any) -> list[Fields]:
@@ -320,14 +325,14 @@ class TupleSpace(Board):
 
         Lets other tasks run once and then looks; never waits for a tuple. Leaves no mark in the trace.
         """
-        await asyncio.sleep(0)
+        await let_others_run()
         self._begin()
         live = self._store.live
         return [copied(live[seq]) for seq in self._store.all(pattern)]
 
     async def count(self, *pattern: Any) -> int:
         """Return how many tuples match. Without a pattern, how many there are. Pauses as `read_all` does."""
-        await asyncio.sleep(0)
+        await let_others_run()
         self._begin()
         return len(self._store.all(pattern)) if pattern else len(self._store)
 
@@ -368,7 +373,7 @@ class TupleSpace(Board):
             return waiter.claim
         claim = self._open_claim(parcel, lease, current_life(self._loop).name)
         try:
-            await asyncio.sleep(0)
+            await let_others_run()
         except BaseException:
             self._end_claim(claim, "release", failed=False)
             raise

@@ -20,7 +20,7 @@ import heapq
 from abc import ABCMeta
 from bisect import bisect_left
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from enum import Enum
 from operator import itemgetter
@@ -34,8 +34,9 @@ ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
 """Immutable values, which nobody has to copy and every index can hold."""
 
 INDEXES_PER_LENGTH: Final = 8  # each takes memory for every tuple, so there are not many
-DEAD_ALLOWED: Final = 1024  # dead numbers tolerated beyond the live ones before the indexes are cleaned
-DEAD_ALLOWED_WHEN_EMPTY: Final = 64
+DEAD_ALLOWED: Final = 1024  # an index never holds more dead numbers than there are live ones and so many
+TIDY_AFTER: Final = DEAD_ALLOWED // 4  # removals; each may be one dead number more and one live one less
+TIDY_AFTER_WHEN_EMPTY: Final = 64
 LONG_SEARCH: Final = 64  # a search by class that skips more tuples than this gets an index of its own
 
 
@@ -78,10 +79,11 @@ class Plan:
 
 def plan_of(pattern: Pattern, plans: dict[tuple[type, ...], Plan]) -> Plan:
     """Return the plan for this pattern, made on first use and kept in ``plans``."""
-    if len(pattern) == 2:  # by far the commonest lengths, and a tuple of two is made fastest this way
+    length = len(pattern)
+    if length == 2:  # by far the commonest lengths, and a tuple of two is made fastest this way
         first, second = pattern
         shape: tuple[type, ...] = (type(first), type(second))
-    elif len(pattern) == 3:
+    elif length == 3:
         first, second, third = pattern
         shape = (type(first), type(second), type(third))
     else:
@@ -144,7 +146,7 @@ Bucket = int | deque[int]
 class Index:
     """From the values (and, if asked, the classes) at some positions to the numbers of the tuples."""
 
-    __slots__ = ("bound", "buckets", "classes", "end", "key", "length", "odd", "typed")
+    __slots__ = ("bound", "buckets", "classes", "end", "held", "key", "length", "odd", "typed")
 
     def __init__(self, length: int, bound: tuple[int, ...], typed: tuple[int, ...]) -> None:
         self.length = length
@@ -155,6 +157,7 @@ class Index:
         self.odd: deque[int] = deque()  # tuples with a value at a bound position that cannot be hashed
         self.classes: dict[tuple[type, ...], None] = {}  # the combinations of classes seen so far
         self.end = 0  # tuples from this number on have not been entered yet
+        self.held = 0  # how many numbers are in it
 
     def catch_up(self, line: deque[int], live: dict[int, Fields], end: int) -> None:
         """Enter the tuples in ``line`` that have not been entered yet. All numbers are below ``end``."""
@@ -165,11 +168,13 @@ class Index:
             new.append(seq)
         self.end = end
         length, buckets = self.length, self.buckets
+        added = 0
         key_of = self.key_with_classes if self.typed else self.key
         for seq in reversed(new):
             fields = live.get(seq)
             if fields is None or len(fields) != length:
                 continue
+            added += 1
             try:
                 key = key_of(fields)
                 bucket = buckets.get(key)
@@ -181,18 +186,13 @@ class Index:
             elif isinstance(bucket, deque):
                 bucket.append(seq)
             else:
-                buckets[key] = deque((bucket, seq)) if bucket in live else seq
+                buckets[key] = deque((bucket, seq))
+        self.held += added
 
-    def numbers(self, key: Any, live: dict[int, Fields]) -> Sequence[int]:
-        """Return the numbers under this key, oldest first. The first of them is live, others may be dead."""
-        bucket = self.buckets.get(key)
-        if bucket is None:
-            return ()
-        if isinstance(bucket, int):
-            return (bucket,) if bucket in live else ()
-        while bucket and bucket[0] not in live:
-            bucket.popleft()
-        return bucket
+    def numbers(self, key: Any) -> Iterable[int]:
+        """Return the numbers under this key, oldest first. Some may be dead."""
+        bucket = self.buckets.get(key, ())
+        return (bucket,) if isinstance(bucket, int) else bucket
 
     def key_with_classes(self, fields: Fields) -> Any:
         """Return the key of a stored tuple in an index by values and classes."""
@@ -202,6 +202,7 @@ class Index:
 
     def add_back(self, seq: int, fields: Fields) -> None:
         """Enter a tuple that was here before, at the place of its age."""
+        self.held += 1
         try:
             key = self.key_with_classes(fields) if self.typed else self.key(fields)
             bucket = self.buckets.get(key)
@@ -220,7 +221,7 @@ class Index:
         self.buckets.clear()
         self.odd.clear()
         self.classes.clear()
-        self.end = 0
+        self.end = self.held = 0
 
 
 def _insert(numbers: deque[int], seq: int) -> None:
@@ -237,7 +238,7 @@ class Store:
     """The tuples of a space.
 
     >>> store = Store()
-    >>> store.add(("task", 1)); store.add(("task", 2))
+    >>> store.add(store.next_number(), ("task", 1)); store.add(store.next_number(), ("task", 2))
     >>> store.oldest(("task", int))
     0
     >>> store.remove(0), store.oldest(("task", int)), store.all(("task", ANY))
@@ -250,25 +251,29 @@ class Store:
         self._end = 0  # the number that the next tuple gets
         self._plans: dict[tuple[type, ...], Plan] = {}
         self._indexes: dict[int, list[Index]] = {}  # by length of the tuple
-        self._dead = 0  # how many dead numbers each index may hold
+        self._removed = 0  # how many tuples have gone since the last look for dead numbers
 
     def __len__(self) -> int:
         return len(self.live)
 
-    def add(self, fields: Fields) -> None:
-        """Store a new tuple."""
+    def add_plain(self, fields: Fields) -> bool:
+        """Store a new tuple if it holds nothing but plain values, which nobody has to copy. Tell whether."""
+        for value in fields:
+            if type(value) not in ATOMS:
+                return False
         seq = self._end
         self.live[seq] = fields
         self._line.append(seq)
         self._end = seq + 1
+        return True
 
     def next_number(self) -> int:
         """Return the number for a new tuple that is on its way, and not here yet."""
         self._end += 1
         return self._end - 1
 
-    def add_back(self, seq: int, fields: Fields) -> None:
-        """Store a tuple that has its number already, at its place among the others."""
+    def add(self, seq: int, fields: Fields) -> None:
+        """Store a tuple that has a number, at its place among the others: new, or here before."""
         self.live[seq] = fields
         _insert(self._line, seq)
         for index in self._indexes.get(len(fields), ()):
@@ -279,44 +284,69 @@ class Store:
         """Remove a tuple and return it."""
         live = self.live
         fields = live.pop(seq)
-        self._dead += 1
-        if self._dead > DEAD_ALLOWED_WHEN_EMPTY and (not live or self._dead > len(live) + DEAD_ALLOWED):
-            self._bury_dead()
+        self._removed += 1
+        if self._removed > TIDY_AFTER or (not live and self._removed > TIDY_AFTER_WHEN_EMPTY):
+            self._tidy()
         return fields
 
     def take(self, pattern: Pattern) -> tuple[int, Fields] | None:
         """Remove the oldest tuple that matches. Return its number and itself, or None if there is none."""
-        live, line = self.live, self._line
+        plan = plan_of(pattern, self._plans) if self._indexes else None
+        if plan is not None and plan.index is not None:
+            return self._take_by_index(pattern, plan, plan.index)
         # First a look at the oldest tuple of all: where a space serves as a queue, it is always that one.
+        live, line = self.live, self._line
         while line:
             seq = line[0]
-            if seq not in live:
+            fields = live.get(seq)
+            if fields is None:
                 line.popleft()
-            elif fits_plainly(pattern, live[seq]):
+            elif fits_plainly(pattern, fields):
                 line.popleft()
-                return seq, (self.remove(seq) if self._indexes else live.pop(seq))
+                if self._indexes:
+                    self.remove(seq)
+                else:
+                    del live[seq]
+                return seq, fields
             else:
-                break
-        found = self.oldest(pattern)
+                plan = plan_of(pattern, self._plans)
+                return self._take_by_index(pattern, plan, self._index_for(plan))
+        return None
+
+    def _take_by_index(self, pattern: Pattern, plan: Plan, index: Index) -> tuple[int, Fields] | None:
+        live = self.live
+        if index.end != self._end:
+            index.catch_up(self._line, live, self._end)
+        if plan.is_covered and not index.odd:
+            # The usual case: the first live number of one bucket is the answer. All is written out here,
+            # since each call would take a tenth of the time of the whole.
+            key, buckets = plan.key(pattern), index.buckets
+            bucket = buckets.get(key)
+            if isinstance(bucket, deque):
+                while bucket and bucket[0] not in live:
+                    bucket.popleft()
+                    index.held -= 1
+                seq = bucket[0] if bucket else None
+            else:
+                seq = bucket
+            if seq is None or seq not in live:
+                return None
+            if not plan.checked or fits(pattern, live[seq], plan.checked):
+                if isinstance(bucket, deque):
+                    bucket.popleft()
+                else:
+                    del buckets[key]
+                index.held -= 1
+                return seq, self.remove(seq)
+        found = next(self._search(pattern, plan, index), None)
         return None if found is None else (found, self.remove(found))
 
     def oldest(self, pattern: Pattern) -> int | None:
         """Return the number of the oldest tuple that matches, or None."""
-        live = self.live
-        if not live:
+        if not self.live:
             return None
         plan = plan_of(pattern, self._plans)
-        index = plan.index or self._index_for(plan)
-        if index.end != self._end:
-            index.catch_up(self._line, live, self._end)
-        if plan.is_covered and not index.odd:
-            # The usual case: the first live number of one bucket is the answer.
-            numbers = index.numbers(plan.key(pattern), live)
-            if not numbers:
-                return None
-            if not plan.checked or fits(pattern, live[numbers[0]], plan.checked):
-                return numbers[0]
-        return next(self._search(pattern, plan, index), None)
+        return next(self._search(pattern, plan, self._index_for(plan)), None)
 
     def all(self, pattern: Pattern = ()) -> list[int]:
         """Return the numbers of all tuples that match, oldest first. An empty pattern matches everything."""
@@ -346,11 +376,11 @@ class Store:
         """Return the numbers, oldest first, among which the matching ones are. Some may be dead."""
         key = index.key(pattern)
         if not index.typed:
-            buckets = [index.numbers(key, self.live)]
+            buckets = [index.numbers(key)]
         else:
             wanted = [pattern[i] for i in index.typed]
             buckets = [
-                index.numbers((key, classes), self.live)
+                index.numbers((key, classes))
                 for classes in index.classes
                 if all(_covers(asked, cls) for asked, cls in zip(wanted, classes, strict=True))
             ]
@@ -397,13 +427,16 @@ class Store:
                 plan.index = None
                 plan.is_covered = False
 
-    def _bury_dead(self) -> None:
-        """Clear the line of dead numbers, and let all indexes begin anew."""
-        self._line = deque(seq for seq in self._line if seq in self.live)
+    def _tidy(self) -> None:
+        """Throw out dead numbers where they outnumber the live ones."""
+        self._removed = 0
+        allowed = 2 * len(self.live) + DEAD_ALLOWED // 2 if self.live else 0
+        if len(self._line) > allowed:
+            self._line = deque(seq for seq in self._line if seq in self.live)
         for indexes in self._indexes.values():
             for index in indexes:
-                index.clear()
-        self._dead = 0
+                if index.held > allowed:
+                    index.clear()
 
 
 def _covers(asked: type, cls: type) -> bool:
@@ -428,27 +461,29 @@ class Waiting(Protocol):
 W = TypeVar("W", bound=Waiting)
 
 
-Line = OrderedDict[int, W]  # a plain dictionary finds its first entry slowly once many before it are gone
-"""Waiters by order of arrival."""
-
-
 class _Signature(Generic[W]):
-    """The waiters whose patterns bind the same positions: lines of them, by the bound values."""
+    """The waiters whose patterns bind the same positions: by the bound values, in order of arrival."""
 
     def __init__(self, bound: tuple[int, ...]) -> None:
         self.bound = bound
         self.key = _picker(bound)
-        self.lines: dict[Any, Line[W]] = {}
+        # The waiter itself while there is one. A plain dictionary finds its first entry slowly once many
+        # before it are gone, so it is an ordered one.
+        self.lines: dict[Any, W | OrderedDict[int, W]] = {}
 
-    def lines_for(self, fields: Fields) -> Iterable[Line[W]]:
+    def lines_for(self, fields: Fields) -> list[Iterable[W]]:
         """Return the lines in which somebody may want this tuple."""
         if not self.lines:
-            return ()
+            return []
         try:
             line = self.lines.get(self.key(fields))
         except Exception:  # a value that cannot be hashed: anybody of this signature may want it
-            return self.lines.values()
-        return () if line is None else (line,)
+            return [_waiters_in(line) for line in self.lines.values()]
+        return [] if line is None else [_waiters_in(line)]
+
+
+def _waiters_in(line: W | OrderedDict[int, W]) -> Iterable[W]:
+    return line.values() if isinstance(line, OrderedDict) else (line,)
 
 
 class Waiters(Generic[W]):
@@ -467,7 +502,7 @@ class Waiters(Generic[W]):
             for signatures in self._signatures.values()
             for signature in signatures
             for line in signature.lines.values()
-            for waiter in line.values()
+            for waiter in _waiters_in(line)
         ]
         return iter(sorted(waiters, key=lambda waiter: waiter.number))
 
@@ -475,21 +510,27 @@ class Waiters(Generic[W]):
         """Add the latest waiter."""
         plan = plan_of(waiter.pattern, self._plans)
         signature = plan.signature or self._signature_for(plan)
-        key = signature.key(waiter.pattern)
-        line = signature.lines.get(key)
+        lines, key = signature.lines, signature.key(waiter.pattern)
+        line = lines.get(key)
         if line is None:
-            line = signature.lines[key] = OrderedDict()
-        line[waiter.number] = waiter
-        waiter.place = (signature.lines, key)
+            lines[key] = waiter
+        elif isinstance(line, OrderedDict):
+            line[waiter.number] = waiter
+        else:
+            lines[key] = OrderedDict([(line.number, line), (waiter.number, waiter)])
+        waiter.place = (lines, key)
         self.size += 1
 
     def remove(self, waiter: W) -> None:
         """Remove a waiter."""
         lines, key = waiter.place
         line = lines[key]
-        del line[waiter.number]
-        if not line:
+        if line is waiter:
             del lines[key]
+        else:
+            del line[waiter.number]
+            if not line:
+                del lines[key]
         self.size -= 1
 
     def first(self, fields: Fields, wants: Callable[[W, Fields], bool]) -> W | None:
@@ -497,7 +538,7 @@ class Waiters(Generic[W]):
         found: W | None = None
         for signature in self._signatures.get(len(fields), ()):
             for line in signature.lines_for(fields):
-                for waiter in line.values():
+                for waiter in line:
                     if found is not None and waiter.number > found.number:
                         break
                     if wants(waiter, fields):
@@ -511,7 +552,7 @@ class Waiters(Generic[W]):
             waiter
             for signature in self._signatures.get(len(fields), ())
             for line in signature.lines_for(fields)
-            for waiter in line.values()
+            for waiter in line
             if wants(waiter, fields)
         ]
         found.sort(key=lambda waiter: waiter.number)

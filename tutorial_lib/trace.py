@@ -139,7 +139,7 @@ def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
         task = None
     if task is not None and not isinstance(task, _NamesItself):
         name = task.get_name()
-        if not _is_automatic(name) and (life is None or life.name != name):
+        if (life is None or life.name != name) and not (name.startswith("Task-") and name[5:].isdigit()):
             # An ordinary loop tells nobody when a task gets its name. Remembered here, so that the tasks
             # that this one starts inherit it.
             life = Life(name)

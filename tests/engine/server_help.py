@@ -9,7 +9,9 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -22,6 +24,8 @@ from redis.retry import Retry
 from tutorial_lib import Claim, SpaceManager, TupleSpace, connect
 
 REPEATS = int(os.environ.get("TUTORIAL_REPEATS", "1"))
+ROOT = Path(__file__).resolve().parents[2]
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")  # what was acknowledged survives a kill
 PATIENCE = 20.0  # seconds after which a test that hangs fails
 
 
@@ -71,6 +75,19 @@ class Server:
     def __exit__(self, *error: object) -> None:
         self.stop(signal.SIGKILL)
         shutil.rmtree(self.folder)
+
+
+def python(program: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a program of its own, which can be killed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    return subprocess.Popen(command, env=environment, text=True, stdout=-1, stderr=-1)
+
+
+async def restart(server: Server, how: int = signal.SIGTERM) -> None:
+    """End the server with a signal and start it again."""
+    await asyncio.to_thread(server.stop, how)
+    await asyncio.to_thread(server.start)
 
 
 def promised(test: Callable[[SpaceManager], Coroutine[Any, Any, None]]) -> Callable[[str], None]:

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 from proxy_help import Proxy
-from server_help import PATIENCE, REPEATS, Server, claimed, ended, started
+from server_help import DURABLE, PATIENCE, REPEATS, Server, claimed, ended, python, restart, started
 
-from tutorial_lib import ANY, SpaceManager, TupleSpace, connect, simulate
+from tutorial_lib import ANY, SpaceManager, StaleClaim, TupleSpace, connect, simulate
 from tutorial_lib.engine import connection
 from tutorial_lib.engine.connection import ServerUnavailable
-
-ROOT = Path(__file__).resolve().parents[2]
-DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 
 def run(program: Coroutine[Any, Any, None]) -> None:
     """Run a test in real time. One that hangs fails."""
     asyncio.run(asyncio.wait_for(program, PATIENCE))
-
-
-def python(program: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a program of its own, which can be killed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
-    return subprocess.Popen(command, env=environment, text=True, stdout=-1, stderr=-1)
-
-
-async def restart(server: Server, how: int = signal.SIGTERM) -> None:
-    await asyncio.to_thread(server.stop, how)
-    await asyncio.to_thread(server.start)
 
 
 # --- The server goes away and comes back ---------------------------------------------------------------
@@ -106,6 +87,25 @@ def test_who_waits_is_put_in_line_again_when_the_server_forgot_everything() -> N
                 await space.write("task", 1)
                 assert await taker == ("task", 1)
                 assert (await anext(events)).fields == ("task", 1)
+
+    with Server() as server:
+        run(program(server))
+
+
+def test_a_claim_from_before_a_server_forgot_everything_is_refused() -> None:
+    """It does not end the first claim of the new life, though both are the first of their space."""
+
+    async def program(server: Server) -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write("task", 1)
+            old = await claimed(space, "task", int)
+            await restart(server, signal.SIGKILL)
+            await space.write("task", 1)
+            new = await claimed(space, "task", int)
+            with pytest.raises(StaleClaim):
+                await old.complete()
+            await new.complete()
 
     with Server() as server:
         run(program(server))

@@ -8,8 +8,7 @@ import signal
 import subprocess
 from collections import Counter
 
-from server_help import REPEATS, Server
-from test_failure import DURABLE, python, restart
+from server_help import DURABLE, REPEATS, Server, python, restart
 
 from tutorial_lib import ANY, SpaceManager, connect
 

@@ -4,6 +4,7 @@
 `codec`        values as bytes, and what the server needs to know of them to match
 `connection`   one client of the server: requests that survive a lost answer, and the bell
 `errand`       one operation that may have to wait
+`events`       what `watch` sees
 `space`        the calls of a tuple space
 `manager`      what ``connect("redis://localhost:6379/0")`` returns
 ``scripts/``   what runs in the server: match and take as one step
@@ -17,6 +18,9 @@ What a network makes impossible, or weaker, against a space in memory:
 - Takers with a ``where`` come after those without, in no promised order, and do not count as takers for a
   full space. A ``where`` reader may miss a tuple that is taken before it looks.
 - A tuple that was handed to a client which died before it heard of it comes back after five seconds.
-- A current trace holds what this client did; `watch` sees what everybody does.
+- A current trace holds what this client did, without its waiting; `watch` sees what everybody does.
 - Closing the manager ends the connection. The spaces stay, since others use them: see `TupleSpace.close`.
+
+It needs Redis 6.2 or later, or Valkey. How much a server remembers after it was restarted is its own setting:
+with ``--appendonly yes --appendfsync always`` nothing is lost that an operation had returned for.
 """

@@ -119,7 +119,7 @@ def run_stack(**settings: Any) -> Iterator[Stack]:
     """Run the stack in this process while the block lasts: ``with run_stack() as stack:``.
 
     ``settings`` are fields of `Settings`, such as ``deadline=0.2``. When the block ends, everything has
-    stopped. Stopping the worker takes about two seconds. Raises `RuntimeError` if a stack runs already in
+    stopped. Raises `RuntimeError` if a stack runs already in
     this process.
     """
     if not _the_only_one.acquire(blocking=False):
@@ -148,7 +148,10 @@ def _run(settings: dict[str, Any]) -> Iterator[Stack]:
     try:
         with start_worker(celery, pool="solo", perform_ping_check=False, loglevel="CRITICAL"):
             thread.start()
-            yield stack
+            try:
+                yield stack
+            finally:
+                celery.control.shutdown()  # wakes the worker, which would notice its end seconds later
     finally:
         if thread.is_alive():
             web.shutdown()

@@ -22,6 +22,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -270,7 +271,7 @@ def up(workers: int = 2) -> int:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end is as good as Ctrl-C
     try:
-        with run_real_stack(workers, say=print) as stack:
+        with run_real_stack(workers, say=partial(print, flush=True)) as stack:
             print(f"\nTry {stack.url}/compute/5, and then {stack.url}/result/ with the task id.")
             print(f"The numbers: {stack.url}/metrics")
             if "prometheus" in stack.services:

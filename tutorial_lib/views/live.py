@@ -97,11 +97,18 @@ class LiveView:
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
         block, self._block = self._block, None
-        await self._finish()
-        if not self._was_stopped or block is None:
-            return False
-        is_all_ours = block.uncancel() <= self._cancellations_before
-        return is_all_ours and kind is not None and issubclass(kind, asyncio.CancelledError)
+        assert block is not None
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait([self._task])
+        except asyncio.CancelledError:
+            if not self._was_stopped:
+                raise
+            kind = asyncio.CancelledError  # Stop was clicked in the last moment of the block
+        if not self._was_stopped or block.uncancel() > self._cancellations_before:
+            return False  # somebody else wants the block to be cancelled as well
+        return kind is not None and issubclass(kind, asyncio.CancelledError)
 
     def stop(self) -> None:
         """Do what the *Stop* button does: end the block, or, where there is none, the view."""
@@ -136,37 +143,33 @@ class LiveView:
             self._panel = _Panel(lambda: loop.call_soon_threadsafe(self.stop))
             close_with_cell(self, repr(self))
         if self._task is None:
+            self._state = State()
+            self._watches = {}
+            self._was_stopped = False
+            self._is_watching.clear()
             self._task = asyncio.create_task(self._follow(), name="live view")
-
-    async def _finish(self) -> None:
-        """End the task that follows, and show the last state."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
 
     # ------------------------------------------------------------------------------------------------
     # Following
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()
-        async with AsyncExitStack() as stack:
-            try:
+        try:
+            async with AsyncExitStack() as stack:
                 while self._follows_something():
                     began = loop.time()
                     await self._watch_new_spaces(stack)
                     self._is_watching.set()
-                    self._catch_up()
-                    self._draw()
+                    self._show_now()
                     await asyncio.sleep(max(PERIOD, (loop.time() - began) / BUSY_SHARE))
-            except Exception as error:
-                self._show_error(error)
-            finally:
-                self._is_watching.set()
-                self._catch_up()  # the last state is always shown
-                self._draw()
-                self._task = None
-                if self._panel is not None:
-                    self._panel.stop.disabled = True
+        except Exception as error:
+            self._show_error(error)
+        finally:
+            self._is_watching.set()
+            self._show_now()  # the last state is always shown
+            self._task = None
+            if self._panel is not None:
+                self._panel.stop.disabled = True
 
     def _spaces(self) -> list[TupleSpace]:
         if isinstance(self._source, TupleSpace):
@@ -201,21 +204,23 @@ class LiveView:
         assert self._loop is not None
         self._state.apply(Event(0, self._loop.time(), actor, kind, space.name, fields, detail or {}))
 
-    def _catch_up(self) -> None:
-        for watch in self._watches.values():
-            for event in _pending(watch):
-                self._state.apply(event)
-                self._latest = event
-
     # ------------------------------------------------------------------------------------------------
-    # Drawing
+    # Showing
 
     def _frame(self) -> Frame:
         return live_frame(self._state, self._latest)
 
-    def _draw(self) -> None:
-        if self._panel is not None and self._panel.show(self._frame()):
-            self.updates += 1
+    def _show_now(self) -> None:
+        """Read the events that have come, and show what is true after them."""
+        try:
+            for watch in self._watches.values():
+                for event in _pending(watch):
+                    self._state.apply(event)
+                    self._latest = event
+            if self._panel is not None and self._panel.show(self._frame()):
+                self.updates += 1
+        except Exception as error:  # what a learner's objects do must not end the view
+            self._show_error(error)
 
     def _show_error(self, error: Exception) -> None:
         if self._panel is not None:

@@ -20,7 +20,7 @@ from tutorial_lib.views.lanes import (
 )
 from tutorial_lib.views.loads import Load, LoadFrame
 from tutorial_lib.views.scale import Scale, round_up
-from tutorial_lib.views.text import load_words
+from tutorial_lib.views.text import amount_words, load_words
 from tutorial_lib.views.words import display_width, shortened
 
 __all__ = ["draw_counts", "draw_load", "draw_space"]
@@ -50,7 +50,7 @@ CHIP_COLUMNS = 42
 def draw_load(drawing: Drawing, load: LoadFrame) -> None:
     """Draw a bar for each worker, and the fair share as a line through all of them."""
     even = "" if load.fairness is None else f" · fairness {load.fairness:.2f}, where 1 is even"
-    drawing.text(AXIS_LEFT, drawing.height + 18, f"{load.total} {load.unit}{even}")
+    drawing.text(AXIS_LEFT, drawing.height + 18, f"{amount_words(load.total, load.unit)}{even}")
     top = drawing.height + HEADING
     shown = load.loads[:MOST_ROWS]
     most = max([one.amount for one in load.loads] + [load.fair_share, 1])
@@ -72,7 +72,9 @@ def _draw_one_load(drawing: Drawing, load: Load, unit: str, scale: Scale, y: flo
     drawing.text(0, base, shortened(load.name, NAME_COLUMNS), "name")
     drawing.box(AXIS_LEFT, y, AXIS_RIGHT - AXIS_LEFT, LOAD_BAR, "track")
     if load.amount:
-        drawing.box(AXIS_LEFT, y, end - AXIS_LEFT, LOAD_BAR, "done", f"{load.name}: {load.amount} {unit}")
+        drawing.box(
+            AXIS_LEFT, y, end - AXIS_LEFT, LOAD_BAR, "done", f"{load.name}: {amount_words(load.amount, unit)}"
+        )
     if end - AXIS_LEFT > 40:
         drawing.text(end - 5, base, str(load.amount), "on-done end")
     else:

@@ -15,6 +15,7 @@ from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import joined, padded, shortened
 
 __all__ = [
+    "amount_words",
     "count_label",
     "counts_lines",
     "counts_summary",
@@ -221,14 +222,20 @@ def load_summary(load: LoadFrame) -> str:
     """Say how evenly the work is spread, in one sentence."""
     if not load.loads:
         return "Nobody has worked or taken a tuple."
-    if load.fairness is None:
-        return f"{len(load.loads)} workers, 0 {load.unit}."
+    if load.fairness is None or len(load.loads) == 1:
+        names = joined(shortened(one.name, 16) for one in load.loads)
+        return f"{amount_words(load.total, load.unit)} by {names}."
     least, most = min(load.loads, key=_amount), max(load.loads, key=_amount)
     return (
-        f"{load.total} {load.unit} by {len(load.loads)}: a fair share is {load.fair_share:.4g}; "
+        f"{amount_words(load.total, load.unit)} by {len(load.loads)}: a fair share is {load.fair_share:.4g}; "
         f"{shortened(most.name, 16)} has {most.amount}, {shortened(least.name, 16)} {least.amount}; "
         f"fairness {load.fairness:.2f} of 1."
     )
+
+
+def amount_words(amount: int, unit: str) -> str:
+    """Write an amount with its unit: "3 tasks done", "1 task done"."""
+    return f"{amount} {unit.replace('s ', ' ', 1) if amount == 1 else unit}"
 
 
 def _amount(load: Load) -> int:

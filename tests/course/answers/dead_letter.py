@@ -174,6 +174,16 @@ async def drops_falsy_values(tasks, results, dead, process):
             await dead.write("dead", n, str(error))
 
 
+async def writes_the_value_as_text(tasks, results, dead, process):
+    """0 and "0" are two values."""
+    while True:
+        _, n = await tasks.take("task", int)
+        try:
+            await results.write("result", n, str(await process(n)))
+        except Exception as error:
+            await dead.write("dead", n, str(error))
+
+
 async def catches_value_errors_only(tasks, results, dead, process):
     """Other errors end the consumer."""
     while True:
@@ -286,6 +296,9 @@ WRONG = [
     Wrong(returns_when_cancelled, "not yet", "it returned as if nothing had happened"),
     Wrong(takes_falsy_for_failed, "not yet", "but task 3 had succeeded"),
     Wrong(drops_falsy_values, "not yet", "task 3 returned 0, and nothing was written about it"),
+    Wrong(
+        writes_the_value_as_text, "not yet", "task 3 got the result '0' (str); process had returned 0 (int)"
+    ),
     Wrong(catches_value_errors_only, "not yet", "ended with KeyError: 'price'"),
     Wrong(
         names_only_the_kind, "not yet", "got the reason 'ValueError'; the error says 'account 11 is closed'"

@@ -295,6 +295,24 @@ async def keeps_to_itself(tasks, process):
     return await with_end_markers(TupleSpace("mine"), process)
 
 
+async def past_the_space(tasks, process):
+    """The tasks are written for show, and shared through a queue."""
+    counts = dict.fromkeys(NAMES, 0)
+    queue = asyncio.Queue()
+    for n in range(100):
+        await tasks.write("task", n)
+        queue.put_nowait(n)
+
+    async def consumer(name):
+        while not queue.empty():
+            await process(name, queue.get_nowait())
+            counts[name] += 1
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(consumer(name) for name in NAMES))
+    return counts
+
+
 async def off_by_one(tasks, process):
     """One task too few."""
     counts = dict.fromkeys(NAMES, 0)
@@ -479,6 +497,7 @@ WRONG = [
     Wrong(says_twenty_each, "not yet", "times, and its count is 20 (int)"),
     Wrong(one_end_marker, "not yet", "waits in take for (str, ANY) in tasks"),
     Wrong(marker_that_looks_like_a_task, "not yet", "101 different ones were written, from -1 to 99"),
+    Wrong(past_the_space, "not yet", "100 tasks still lay in tasks, ('task', 0) first"),
     Wrong(off_by_one, "not yet", "99 different ones were written, from 1 to 99"),
     Wrong(keeps_to_itself, "not yet", "which nobody had written"),
     Wrong(four_consumers, "not yet", "ann 25, ben 25, cid 25, dot 25."),

@@ -185,13 +185,13 @@ local function claim_of(command)  -- the claim, if the sender still holds it
 end
 
 -- Return what the receiver of an answer never had.
-local function give_back_answer(space, operation, answer)
+local function give_back_answer(space, operation, answer, actor)
   if answer[1] ~= 'ok' then return end
   local seq = tonumber(answer[2])
   if operation == 'take' then
     local tuple = answer[4]
     tuple.payload = answer[3]
-    emit(space, 'release', tuple.writer, tuple.payload)
+    emit(space, 'release', actor, tuple.payload)
     give_back(space, seq, tuple)
   elseif operation == 'claim' then
     local claim = claim_of({space = space, seq = seq, token = answer[5]})

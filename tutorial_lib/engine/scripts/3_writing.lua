@@ -98,7 +98,9 @@ function open_space(space, capacity)
   if opened[space] then return opened[space] end
   local known = redis.call('HMGET', key('space', space), 'capacity', 'closed')
   if not known[1] then
-    redis.call('HSET', key('space', space), 'capacity', capacity)
+    -- Tuples are numbered from the time of day on: after a server lost its memory no number comes again,
+    -- so a claim or a take from before cannot meet a tuple of today.
+    redis.call('HSET', key('space', space), 'capacity', capacity, 'tuples', exact(now))
     redis.call('SADD', 'tuplespace:spaces', space)
     known[1] = capacity
   end

@@ -58,7 +58,7 @@ function commands.leave(c)
 end
 
 function commands.give_back(c)
-  give_back_answer(c.space, c.operation, c.answer)
+  give_back_answer(c.space, c.operation, c.answer, c.actor)
   call_writers(c.space)
   return {'ok'}
 end
@@ -78,7 +78,7 @@ function commands.look(c)
   local closed = opened[c.space].closed
   if c.id and not closed and not fetch('waiters', c.space, c.id) then enqueue(c) end
   local index = index_for(c.space, c.shape, c.keys)
-  local page = redis.call('ZRANGEBYSCORE', index, '(' .. c.after, '+inf', 'LIMIT', 0, PAGE)
+  local page = redis.call('ZRANGEBYSCORE', index, '(' .. exact(c.after), '+inf', 'LIMIT', 0, PAGE)
   return {'page', candidates(c.space, page), closed}
 end
 
@@ -226,7 +226,7 @@ local function forget_client(who)
     if not waiter.answer then
       dequeue(waiter, 'gone')
     else
-      give_back_answer(space, waiter.operation, waiter.answer)
+      give_back_answer(space, waiter.operation, waiter.answer, waiter.actor)
     end
     call_writers(space)
   end
