@@ -64,6 +64,27 @@ def test_it_knows_what_was_there_before() -> None:
     assert words.count("w1 waits to take ('result', int)") == 1
 
 
+def test_what_happens_while_it_starts_is_counted_once() -> None:
+    """It reads what is there and what happens, and the two neither overlap nor leave a gap."""
+
+    async def main() -> bool:
+        space = TupleSpace("tasks")
+
+        async def hurry() -> None:
+            for number in range(20):
+                await space.write("task", number)
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(hurry())
+            await asyncio.sleep(0)
+            async with LiveView(space) as view:
+                await eventually(lambda: view.words.count("('task', ") == 20)
+                return "tasks: 20 tuples." in view.words
+
+    assert asyncio.run(main())
+
+
 def test_the_last_state_is_always_shown() -> None:
     """A burst ends between two pictures, and is drawn all the same."""
 

@@ -90,11 +90,11 @@ def test_a_step_does_not_lose_its_moment_to_the_slider(player: Player) -> None:
 
 def test_the_speed_sets_how_far_a_picture_is_from_the_next(player: Player) -> None:
     """Ten pictures a second at every speed."""
-    steps = {}
+    steps = {"at first": part(player, "play").step}
     for speed in (0.5, 1.0, 2.0, 5.0):
         part(player, "speed").value = speed
         steps[speed] = part(player, "play").step
-    assert steps == {0.5: 1, 1.0: 2, 2.0: 4, 5.0: 10}
+    assert steps == {"at first": 2, 0.5: 1, 1.0: 2, 2.0: 4, 5.0: 10}
 
 
 @pytest.mark.parametrize(("seconds", "lasts"), [(0.001, 5), (12, 12), (3_600, 30)])
@@ -381,3 +381,34 @@ def test_the_run_of_a_player_is_an_ordinary_run() -> None:
     """It can be checked and drawn like any other."""
     shown = Player(three_workers, busy_run().faults)
     assert shown.run.trace == busy_run().trace
+
+
+def test_a_program_that_exits_is_shown_up_to_there() -> None:
+    """As one that raises any other error."""
+
+    async def main() -> None:
+        note("here")
+        raise SystemExit(3)
+
+    shown = Player(main)
+    assert "SystemExit: 3" in shown.playback.problem
+    assert len(shown.run.trace) == 1
+
+
+@pytest.mark.parametrize("detail", [{"pattern": 5}, {"old": 1}])
+def test_a_note_of_any_kind_can_be_shown(detail: dict[str, Any]) -> None:
+    """Its details may have the names that a space uses, and other values."""
+
+    async def main() -> None:
+        note("here", **detail)
+
+    assert "here" in Player(main).panel.children[1].value
+
+
+def test_a_number_that_python_does_not_write_can_be_shown() -> None:
+    """Python refuses to write numbers of more than 4,300 digits."""
+
+    async def main() -> None:
+        await TupleSpace().write("big", 10**5000)
+
+    assert "a tuple of 2 fields" in Player(main).panel.children[1].value

@@ -736,3 +736,38 @@ def test_a_long_list_of_waiting_tasks_is_cut() -> None:
 
     assert len(text.splitlines()) < 15
     assert "more" in text
+
+
+class Unprintable(Exception):
+    """An error whose text cannot be made."""
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_an_unseen_error_that_cannot_be_printed_is_still_named(capfd):
+    """It stands in ``errors`` by its class, and nothing reaches stderr."""
+
+    async def fail():
+        raise Unprintable
+
+    async def main():
+        task = asyncio.create_task(fail(), name="w1")
+        await asyncio.sleep(1)
+        return task.done()
+
+    run = simulate(main)
+    assert run.result
+    assert any(error.startswith("w1 died of <Unprintable>") for error in run.errors)
+    assert capfd.readouterr().err == ""
+
+
+def test_the_exit_that_ends_a_run_was_not_unseen():
+    """What simulate raises is not told a second time in ``errors``."""
+
+    async def main():
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit) as caught:
+        simulate(main)
+    assert caught.value.run.errors == []

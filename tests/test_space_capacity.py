@@ -493,3 +493,15 @@ async def test_capacity_is_kept_under_pressure():
         assert [number for tag, number in taken if tag == name] == list(range(30))
     for task in others:
         task.cancel()
+
+
+def test_write_many_with_a_timeout_of_zero_does_not_wait():
+    """Not for a microsecond: zero is a value."""
+
+    async def main():
+        space = TupleSpace(capacity=1)
+        with pytest.raises(TimeoutError, match=r"at once. 1 of the 2"):
+            await space.write_many([("a", 1), ("a", 2)], timeout=0)
+        return asyncio.get_running_loop().time()
+
+    assert simulate(main).result == 0

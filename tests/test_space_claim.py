@@ -793,3 +793,22 @@ async def test_two_claims_in_one_block_are_independent():
         await one.release()
         await two.complete("result", 2)
     assert await space.read_all() == [("task", 1), ("result", 2)]
+
+
+@simulated
+async def test_one_entry_is_for_one_holder_also_while_it_waits():
+    """A second task that enters it is refused at once, and the first one's claim is not touched."""
+    space = TupleSpace()
+    entry = space.claim("task", int, lease=10)
+
+    async def hold():
+        async with entry as claim:
+            await claim.complete("done", claim.fields[1])
+
+    first = asyncio.create_task(hold())
+    await asyncio.sleep(1)
+    with pytest.raises(RuntimeError, match="entered before"):
+        await hold()
+    await space.write("task", 1)
+    await first
+    assert await space.read_all() == [("done", 1)]

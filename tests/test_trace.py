@@ -326,7 +326,11 @@ def test_an_empty_trace_can_be_saved(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["nonsense", "[1, 2]", "5", '"abcd"', '{"a": 1, "b": 2, "c": 3, "d": 4}', "null"]
+    "line",
+    [
+        *("nonsense", "[1, 2]", "5", '"abcd"', '{"a": 1, "b": 2, "c": 3, "d": 4}', "null"),
+        *('{"tuple": 5}', '{"dict": [[[1], 2]]}', "[1, 2, 3, 4, 5, 6, 7]", "[" * 100_000),
+    ],
 )
 def test_a_line_that_is_no_event_is_named(line, tmp_path):
     """A damaged file is refused with the number of the line."""
@@ -337,3 +341,12 @@ def test_a_line_that_is_no_event_is_named(line, tmp_path):
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match="line 2"):
         Trace.load(path)
+
+
+@pytest.mark.parametrize("detail", [{"pattern": 5}, {"operation": 3}, {"why": None}])
+def test_a_note_may_use_any_name_for_any_value(detail):
+    """Also a name that means something in the events of a space."""
+    with Trace() as trace:
+        note("look", **detail)
+    [(name, value)] = detail.items()
+    assert f"{name}={value}" in trace.text()

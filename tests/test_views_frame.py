@@ -155,6 +155,15 @@ def test_a_long_trace_gives_a_limited_number_of_bars() -> None:
     assert sum(bar.busy for bar in worker.bars) == pytest.approx(4_500)
 
 
+def test_bars_that_ended_differently_are_never_drawn_as_one() -> None:
+    """A failure is seen, however short it was."""
+    steps = []
+    for number in range(5_000):
+        end = "fail" if number == 3_000 else "finish"
+        steps += [(number, "w1", "start", ("task", number)), (number + 0.9, "w1", end, ("task", number))]
+    assert [bar.begin for bar in lane(frame_at(story(*steps)), "w1").bars if bar.look == "failed"] == [3_000]
+
+
 # ---------------------------------------------------------------------------------------------------
 # Life and heartbeats
 
@@ -227,6 +236,16 @@ def test_load_counts_finished_work_against_the_fair_share() -> None:
     load = frame_at(trace).load
     assert [(one.name, one.amount, one.busy) for one in load.loads] == [("w1", 2, 0.75), ("w2", 0, 0.0)]
     assert (load.unit, load.total, load.fair_share, load.fairness) == ("tasks done", 2, 1.0, 0.5)
+
+
+def test_a_take_that_was_cancelled_in_the_last_moment_does_not_count() -> None:
+    """The tuple went back before its taker had it."""
+    trace = story(
+        (0, "main", "write", TASK, "tasks"),
+        (1, "w1", "take", TASK, "tasks"),
+        (1, "w1", "release", TASK, "tasks"),
+    )
+    assert lane(frame_at(trace), "w1").taken == 0
 
 
 def test_without_work_load_counts_the_tuples_taken() -> None:

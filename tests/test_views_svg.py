@@ -174,6 +174,17 @@ def test_lanes_keep_their_place_while_the_playhead_moves() -> None:
     assert len(sizes) == 1
 
 
+def test_no_word_runs_through_the_playhead() -> None:
+    """Where there is no room between a sign and the playhead, its word stands on the other side."""
+    trace = story((0, "w1", "note"), (5, "w1", "crash"), (10, "w2", "note"))
+    places = {}
+    for moment in (5.2, 9.0):
+        picture = timeline_svg(trace, at=moment)
+        places[moment] = re.search(r'<text x="([\d.]+)"[^>]*class="([^"]*)">crash<', picture).groups()  # type: ignore[union-attr]
+    assert places[5.2] == ("361", "small end")
+    assert places[9.0] == ("379", "small")
+
+
 def test_several_views_stand_below_each_other() -> None:
     """One picture, one description with all their sentences."""
     picture = picture_of(frame_at(busy_run()), ["lanes", "load", "tuples", "space"])

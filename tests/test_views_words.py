@@ -139,6 +139,11 @@ def test_an_axis_has_a_few_round_numbers(span: float) -> None:
     assert " " in ticks[-1].text
 
 
+def test_nothing_is_placed_beyond_the_ends_of_an_axis() -> None:
+    """What lies outside stands at the end."""
+    assert [Scale(0, 10, 100, 200).place(time) for time in (-5, 0, 5, 10, 1e9)] == [100, 100, 150, 200, 200]
+
+
 def test_an_axis_of_a_clock_that_began_long_ago_counts_from_its_beginning() -> None:
     """A year in seconds before every number would hide the numbers."""
     scale = Scale(365 * 86_400.0, 365 * 86_400.0 + 10)

@@ -103,12 +103,14 @@ class ClaimEntry:
         self._lease = lease
         self._timeout = timeout
         self._claim: Claim | None = None
+        self._was_entered = False  # told at once, since a second task may come while the first one waits
 
     async def __aenter__(self) -> Claim:
-        if self._claim is not None:
+        if self._was_entered:
             raise RuntimeError(
                 "This claim was entered before. Write space.claim(...) again for the next tuple."
             )
+        self._was_entered = True
         self._claim = await self._space._enter_claim(self._pattern, self._lease, self._timeout)
         return self._claim
 

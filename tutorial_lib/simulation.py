@@ -306,7 +306,7 @@ class _Simulation:
                 "The program stopped its event loop itself. Let it return instead."
             )
             loop.end(Ending.RETURNED)
-        loop.name_unseen_failures()
+        loop.name_unseen_failures(self.error)
         if loop.ending not in (Ending.RUNAWAY, Ending.INTERRUPTED):
             self._is_winding_down = True
             self._thread.interruptible(loop.wind_down)

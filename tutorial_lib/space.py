@@ -157,7 +157,8 @@ class TupleSpace(Board):
         self._begin()
         if self._closed:
             raise self._closed_error("write_many")
-        deadline = None if timeout is None else self._moment_in(timeout)
+        # Without a wait the deadline is now; the next moment would be a microsecond later.
+        deadline = None if timeout is None else self._moment_in(timeout) if timeout else self._now()
         for number, tuple_ in enumerate(ready):
             place = None
             if not self._accepts(tuple_):

@@ -50,10 +50,12 @@ class Event(NamedTuple):
         """Return the event as one line, the way a learner writes tuples and patterns."""
         parts = [shown(self.fields)] if self.fields else []
         for key, value in self.detail.items():
-            if key == "pattern":
+            if key == "pattern" and isinstance(value, tuple):  # in a note it may be anything
                 parts.append(pattern_text(value))
+            elif key in ("operation", "why") and isinstance(value, str):
+                parts.append(value)
             else:
-                parts.append(value if key in ("operation", "why") else f"{key}={shown(value)}")
+                parts.append(f"{key}={shown(value)}")
         what = " ".join(parts)
         where = f"  in {self.space}" if self.space else ""
         return f"{self.time:10.3f}  {self.actor:<10} {self.kind:<8} {what}{where}".rstrip()
@@ -284,9 +286,9 @@ class Trace:
             for number, line in enumerate(file, start=1):
                 try:
                     event = _from_json(json.loads(line))
-                except ValueError:
+                except (ValueError, TypeError, RecursionError):
                     event = None
-                if not isinstance(event, list) or len(event) != len(Event._fields):
+                if not _is_event(event):
                     raise ValueError(
                         f"{path}, line {number} is not an event that Trace.save wrote: {shown(line)}"
                     )
@@ -354,3 +356,13 @@ def _from_json(value: Any) -> Any:
             return {_from_json(key): _from_json(item) for key, item in value["dict"]}
         return {key: _from_json(item) for key, item in value.items()}
     return value
+
+
+def _is_event(value: Any) -> bool:
+    """Tell whether this is the list of an event's parts, as far as their kinds show it."""
+    kinds: tuple[Any, ...] = (int, (int, float), str, str, str, tuple, dict)
+    return (
+        isinstance(value, list)
+        and len(value) == len(kinds)
+        and all(isinstance(part, kind) for part, kind in zip(value, kinds, strict=True))
+    )

@@ -31,6 +31,7 @@ from traceback import clear_frames
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 from weakref import WeakKeyDictionary
 
+from tutorial_lib.patterns import safe_repr
 from tutorial_lib.trace import Event, Life, Trace, current_life, life_in
 from tutorial_lib.unreal_loop import UnrealLoop
 from tutorial_lib.virtual_task import VirtualTask, put_away
@@ -324,24 +325,26 @@ class VirtualLoop(UnrealLoop):
             "virtual time stands still. Use take, which waits, or await asyncio.sleep(0.1) between two tries."
         )
 
-    def name_unseen_failures(self) -> None:
-        """Add to ``errors`` the tasks that died before the end and that nobody ever awaited."""
+    def name_unseen_failures(self, raised: BaseException | None) -> None:
+        """Add to ``errors`` the tasks that died before the end and that nobody ever awaited.
+
+        ``raised`` is what the run itself ends with, so that is seen: sys.exit() in a task ends the loop.
+        """
         for task in [*self._failed, *self._unfinished.values()]:
             if task.done() and task._log_traceback:  # asyncio's mark of an error that nobody has seen
                 error = task.exception()
                 assert error is not None
                 if isinstance(error, Stop):
                     clear_frames(error.__traceback__)  # now, while what may come of it is kept quiet
-                else:
-                    self.errors.append(
-                        f"{task.actor} died of {error!r}{_at(place_of_error(error))}; nobody awaited it"
-                    )
+                elif error is not raised:
+                    place = _at(place_of_error(error))
+                    self.errors.append(f"{task.actor} died of {safe_repr(error)}{place}; nobody awaited it")
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """Name in ``errors`` what asyncio would print. After the end nothing is worth naming."""
         error = context.get("exception")
         if self.ending is None and error is not None and not isinstance(error, Stop):
-            self.errors.append(f"{context['message']}: {error!r}{_at(place_of_error(error))}")
+            self.errors.append(f"{context['message']}: {safe_repr(error)}{_at(place_of_error(error))}")
 
     def wind_down(self) -> None:
         """Let the leftover tasks clean up after themselves: they are cancelled, unrecorded.

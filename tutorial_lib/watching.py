@@ -41,6 +41,7 @@ class Watch:
         self._buffer: deque[Event] = deque()
         self._missed = 0
         self._error: Exception | None = None
+        self._was_entered = False
         self._over = True
         self._bell: asyncio.Future[None] | None = None
         self.life: Life | None = None
@@ -50,6 +51,7 @@ class Watch:
 
     async def __aenter__(self) -> Watch:
         self._over = False
+        self._was_entered = True
         self.life = current_life()
         self._space._add_watch(self)
         return self
@@ -62,6 +64,8 @@ class Watch:
         return self
 
     async def __anext__(self) -> Event:
+        if not self._was_entered:
+            raise RuntimeError("A watch is entered before it is read: async with space.watch(...) as events.")
         if not (self._buffer or self._error or self._over):
             if self._bell is not None:
                 raise RuntimeError(

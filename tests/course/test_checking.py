@@ -398,3 +398,23 @@ def test_the_ids_are_those_that_were_published():
         *("matching", "load-balance", "dead-letter", "rate-limit", "progress", "priority"),
         *("detector", "retry-limit", "restart-limit", "retry", "breaker", "metrics"),
     }
+
+
+class UnprintableError(Exception):
+    """An error whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("error", [ValueError("many\n\n\nlines\n" * 200), UnprintableError()])
+def test_whatever_an_error_says_a_verdict_has_five_lines(error):
+    """Long texts are cut, line breaks go, and an error that has no text is told by its class."""
+
+    async def matching(space):
+        raise error
+
+    message = examine(EXERCISES["matching"], matching).message
+    assert type(error).__name__ in message
+    assert len(message.splitlines()) == 5
+    assert len(message) < 1500

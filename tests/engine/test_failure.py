@@ -12,7 +12,7 @@ import pytest
 from proxy_help import Proxy
 from server_help import DURABLE, PATIENCE, REPEATS, Server, claimed, ended, python, restart, started
 
-from tutorial_lib import ANY, SpaceManager, StaleClaim, TupleSpace, connect, simulate
+from tutorial_lib import ANY, SpaceManager, StaleClaim, TupleSpace, connect, simulate, where
 from tutorial_lib.engine import connection
 from tutorial_lib.engine.connection import ServerUnavailable
 
@@ -434,6 +434,21 @@ def test_another_loop_is_refused(server: Server) -> None:
             await space.write("task", 1)
             with pytest.raises(RuntimeError, match="another event loop or thread"):
                 await asyncio.to_thread(asyncio.run, space.take("task"))
+
+    run(program())
+
+
+def test_another_capacity_is_refused_at_the_first_use(server: Server) -> None:
+    """Whoever made the space first, on whatever machine, decided on it."""
+
+    async def program() -> None:
+        async with connect(server.url) as one, connect(server.url) as other:
+            await one.space("small", capacity=2).write("task", 1)
+            space = other.space("small", capacity=3)
+            for operation in (space.write("task", 2), space.take(where(bool), int), space.count()):
+                with pytest.raises(ValueError, match=r"small.*exists with capacity 2, asked was 3"):
+                    await operation
+            assert await one.space("small", capacity=2).read_all() == [("task", 1)]
 
     run(program())
 

@@ -29,6 +29,7 @@ from tutorial_lib.course.off_limits import Lookout
 from tutorial_lib.course.verdict import Outcome, Verdict, report
 from tutorial_lib.simulation import Fault, Run, Runaway, Stalled, simulate
 from tutorial_lib.trace import Trace
+from tutorial_lib.views.words import shortened
 from tutorial_lib.whereabouts import place_of_error
 
 __all__ = ["SEEDS", "Examination", "Exercise", "Objection", "clock", "examine"]
@@ -38,6 +39,7 @@ SEEDS: Final = range(8)
 
 WALL_LIMIT: Final = 1.5  # real seconds; a run takes some milliseconds
 KEPT_OUTPUT: Final = 2_000  # characters of what an answer prints
+LONGEST_ERROR: Final = 300  # characters of the text of an error
 
 
 @dataclass(frozen=True)
@@ -348,8 +350,11 @@ _FOR_CALLERS_OF_SIMULATE: Final = {
 
 
 def _error_text(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    try:
+        text = " ".join(str(error).split())  # on one line, for a verdict has five in all
+    except Exception:  # a learner's own __str__ may raise
+        text = ""
+    return f"{type(error).__name__}: {shortened(text, LONGEST_ERROR)}" if text else type(error).__name__
 
 
 def _not_attempted(exercise: Exercise) -> Verdict:

@@ -157,7 +157,7 @@ def _copy_material(root: Path, folder: Path) -> Preparation:
     done = Preparation(folder)
     record = _read_record(folder)
     for name in material_files(root):
-        content = (root / name).read_bytes()
+        content = _as_given_out(name, (root / name).read_bytes())
         target = folder / name
         new, old = _fingerprint(content), record.get(name)
         found = _fingerprint(target.read_bytes()) if target.exists() else None
@@ -174,6 +174,17 @@ def _copy_material(root: Path, folder: Path) -> Preparation:
         record[name] = new
     _write_whole(folder / RECORD, json.dumps({"files": record}, indent=1, sort_keys=True).encode())
     return done
+
+
+def _as_given_out(name: str, content: bytes) -> bytes:
+    """Take the outputs out of a lesson: they would give away what the learner is asked to predict."""
+    if not name.startswith("notebooks/") or not name.endswith(".ipynb"):
+        return content
+    notebook = json.loads(content)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
 
 
 def _read_record(folder: Path) -> dict[str, str]:

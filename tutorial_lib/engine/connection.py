@@ -76,6 +76,7 @@ SCRIPT: Final = "\n".join(
 )
 SCRIPT_HASH: Final = sha1(SCRIPT.encode("utf-8"), usedforsecurity=False).hexdigest()
 
+UNCERTAIN: Final = "Whether it did what was asked for is not known. Is it running, and can it be reached?"
 HOW_TO_GET_A_SERVER: Final = (
     "Start one: `redis-server` or `valkey-server` (Debian and Ubuntu: sudo apt install redis-server; "
     "macOS: brew install redis; anywhere: docker run -p 6379:6379 redis). "
@@ -218,9 +219,9 @@ class Connection:
             raise self._closed_error()
         if future.done():
             return future.result()
-        why = f" ({self._trouble})" if self._trouble else ""
-        advice = "" if self._answered else f" {HOW_TO_GET_A_SERVER}"
-        raise ServerUnavailable(f"{self} did not answer within {patience:g} s{why}.{advice}")
+        why = f" ({str(self._trouble).rstrip('.')})" if self._trouble else ""
+        advice = UNCERTAIN if self._answered else HOW_TO_GET_A_SERVER
+        raise ServerUnavailable(f"{self} did not answer within {patience:g} s{why}. {advice}")
 
     async def ask(self, command: Command, timeout: float | None = None) -> Answer:
         """Send a command and return its answer. Raises `ServerUnavailable`."""

@@ -27,6 +27,7 @@ class Errand:
     """
 
     def __init__(self, link: Connection, command: Command, timeout: float | None) -> None:
+        self.operation = command["operation"]
         self._link = link
         self._command = command
         self._timeout = timeout
@@ -53,7 +54,7 @@ class Errand:
                             await bell.wait()
                     except TimeoutError:
                         return await self._give_up()
-            except BaseException as error:
+            except (Exception, asyncio.CancelledError) as error:
                 await self._link.see_to(self._undo(), waits=not isinstance(error, ServerUnavailable))
                 raise
 
@@ -112,7 +113,10 @@ class Search(Errand):
         waiting = self._waits and self._timeout != 0
         while True:
             name = self._command["id"] if waiting else None
-            _, page, closed = await self._ask({**self._command, "id": name, "after": after})
+            answer = await self._ask({**self._command, "id": name, "after": after})
+            if answer[0] != b"page":
+                return answer
+            _, page, closed = answer
             found = await self._first_that_passes(page)
             if found is not None:
                 return found

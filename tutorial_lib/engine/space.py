@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
 from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
 from tutorial_lib.claims import Claim, StaleClaim
 from tutorial_lib.engine.codec import decode, decode_pattern, encode_pattern, encode_tuple, pattern_payload
-from tutorial_lib.engine.connection import Answer, Command, Connection
+from tutorial_lib.engine.connection import Answer, Command, Connection, ServerUnavailable
 from tutorial_lib.engine.errand import MICROSECONDS, Errand, Search
 from tutorial_lib.engine.events import EngineWatch, EventFeed
 from tutorial_lib.patterns import Pattern, pattern_text, shown
@@ -361,12 +361,16 @@ class EngineSpace(TupleSpace):
         return {**encode_tuple(fields), "writer": current_actor()}
 
     async def _ask(self, name: str, **arguments: Any) -> Answer:
-        return self._checked(await self._link.ask(self._command(name, **arguments)))
+        return await self._answer(name, self._link.ask(self._command(name, **arguments)))
 
     async def _run(self, errand: Errand) -> Answer:
-        return self._checked(await errand.run())
+        return await self._answer(errand.operation, errand.run())
 
-    def _checked(self, answer: Answer) -> Answer:
+    async def _answer(self, operation: str, asking: Awaitable[Answer]) -> Answer:
+        try:
+            answer = await asking
+        except ServerUnavailable as error:
+            raise ServerUnavailable(f"{operation}: space {self.name!r}: {error}") from None
         if answer[0] == b"capacity":
             existing = answer[1].decode() or None
             raise ValueError(

@@ -56,8 +56,8 @@ class Front:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
-        except urllib.error.URLError as error:
-            raise ConnectionError(f"{self.url} does not answer: {error.reason}") from None
+        except OSError as error:
+            raise ConnectionError(f"{self.url} does not answer: {error}") from None
 
     def metrics(self) -> str:
         """Return the page that Prometheus reads."""

@@ -33,6 +33,8 @@ def make_celery(settings: Settings) -> Celery:
         transport["polling_interval"] = 0.01  # the default of a second makes a notebook feel slow
     else:
         transport |= {"socket_timeout": 2.0, "socket_connect_timeout": 2.0}
+        # Whoever sends a task learns within a moment that the queue is away. By default it takes six seconds.
+        transport |= {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.1}
         # Look for tasks of dead workers every second. By default it is done only every 100 seconds.
         transport |= {"unacked_restore_interval": 1, "unacked_restore_throttle": 1}
     app.conf.update(

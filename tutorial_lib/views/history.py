@@ -312,8 +312,7 @@ class History:
         lane.silent_since = None
         if not lane.lived:
             lane.lived.append((-FOR_EVER, FOR_EVER))
-        if not lane.beats or lane.beats[-1].time < event.time:  # a beat and its tuple are one
-            lane.beats.append(Mark(event.time, "beat", "", number))
+        lane.beats.append(Mark(event.time, "beat", "", number))
 
     def _read_suspicion(self, lane: Lane, event: Event, number: int) -> None:
         if event.kind == "dead" and self.timeout is None:

@@ -164,7 +164,7 @@ class Playback:
                 until=self.until,
                 wall_limit=self.wall_limit,
             )
-        except Exception as error:
+        except BaseException as error:  # the program may call sys.exit(); the stop button has no run
             run = getattr(error, "run", None)  # type: ignore[assignment]
             if not isinstance(run, Run):
                 raise

@@ -124,51 +124,54 @@ class _Panel:
 
         self.picture = widgets.HTML()
         self.caption = widgets.HTML()
-        self.code = widgets.HTML()
         self.alerts = widgets.HTML()
+        transport = self._make_transport()
+        scenario = self._make_scenario()
+        self.remove_row = self._make_remove_row()  # shown while there is a fault
+        self.code = widgets.HTML()
+        self.box = widgets.VBox(
+            [self.picture, self.caption, self.alerts, transport, scenario, self.remove_row, self.code]
+        )
+        self._show_scenario()
 
+    def _make_transport(self) -> widgets.HBox:
         self.play = widgets.Play(
-            interval=1000 // PICTURES_PER_SECOND, show_repeat=False, layout=widgets.Layout(width="100px")
+            interval=1000 // PICTURES_PER_SECOND,
+            step=_step_at(1.0),
+            show_repeat=False,
+            layout=widgets.Layout(width="100px"),
         )
         self.slider = widgets.IntSlider(readout=False, layout=widgets.Layout(flex="1 1 150px"))
         self.slider.tooltip = "time"
+        self.slider.observe(self._on_slider, names="value")
         self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
-        self.back = button("Back", "one event back", lambda: self._step(-1), icon="step-backward")
-        self.next = button("Next", "to the next event", lambda: self._step(1), icon="step-forward")
+        back = button("Back", "one event back", lambda: self._step(-1), icon="step-backward")
+        forward = button("Next", "to the next event", lambda: self._step(1), icon="step-forward")
         self.speed = widgets.Dropdown(
             options=SPEEDS, value=1.0, layout=widgets.Layout(width="70px"), tooltip="speed"
         )
+        self.speed.observe(self._on_speed, names="value")
         self.as_text = widgets.ToggleButton(
             description="As text", tooltip="the same in words", layout=widgets.Layout(width="auto")
         )
-
-        self.actor = widgets.Dropdown(layout=widgets.Layout(width="130px"), tooltip="who has the fault")
-        self.crash = button("Crash", "it falls silent for ever", lambda: self._add(crash))
-        self.hang = button("Hang", "it does nothing any more", lambda: self._add(hang))
-        self.slow = button("Slow", f"its work takes {SLOW_FACTOR} times as long", lambda: self._add(_slower))
-        self.mute = button("Mute", "its heartbeats get lost", lambda: self._add(mute))
-        self.hire = button("Add worker", "the crew hires one more", self._hire)
-        self.fault = widgets.Dropdown(layout=widgets.Layout(width="200px"), tooltip="faults of this run")
-        self.remove = button("Remove", "take this fault out", self._remove)
-        self.reset = button("Reset", "as it was at the beginning", lambda: self._change(playback.reset))
-
-        self.remove_row = row(self.fault, self.remove)  # shown while there is a fault
-
-        self.box = widgets.VBox(
-            [
-                self.picture,
-                self.caption,
-                self.alerts,
-                row(self.play, self.back, self.next, self.slider, self.speed, self.as_text),
-                row(self.actor, self.crash, self.hang, self.slow, self.mute, self.hire, self.reset),
-                self.remove_row,
-                self.code,
-            ]
-        )
-        self.slider.observe(self._on_slider, names="value")
-        self.speed.observe(self._on_speed, names="value")
         self.as_text.observe(lambda change: self._draw(), names="value")
-        self._show_scenario()
+        return row(self.play, back, forward, self.slider, self.speed, self.as_text)
+
+    def _make_scenario(self) -> widgets.HBox:
+        self.actor = widgets.Dropdown(layout=widgets.Layout(width="130px"), tooltip="who has the fault")
+        return row(
+            self.actor,
+            button("Crash", "it falls silent for ever", lambda: self._add(crash)),
+            button("Hang", "it does nothing any more", lambda: self._add(hang)),
+            button("Slow", f"its work takes {SLOW_FACTOR} times as long", lambda: self._add(_slower)),
+            button("Mute", "its heartbeats get lost", lambda: self._add(mute)),
+            button("Add worker", "the crew hires one more", self._hire),
+            button("Reset", "as it was at the beginning", lambda: self._change(self.playback.reset)),
+        )
+
+    def _make_remove_row(self) -> widgets.HBox:
+        self.fault = widgets.Dropdown(layout=widgets.Layout(width="200px"), tooltip="faults of this run")
+        return row(self.fault, button("Remove", "take this fault out", self._remove))
 
     def close(self) -> None:
         """Take all widgets away."""
@@ -184,7 +187,7 @@ class _Panel:
             self._draw()
 
     def _on_speed(self, change: dict[str, Any]) -> None:
-        self.play.step = round(change["new"] * POSITIONS_PER_SECOND / PICTURES_PER_SECOND)
+        self.play.step = _step_at(change["new"])
 
     def _step(self, events: int) -> None:
         self.play.playing = False
@@ -283,6 +286,11 @@ class _Panel:
     def _moment(self) -> float:
         """Return the time of the playhead as it is written into a fault."""
         return round(self.playback.time, 6)
+
+
+def _step_at(speed: float) -> int:
+    """Return how many positions of the slider lie between two pictures."""
+    return round(speed * POSITIONS_PER_SECOND / PICTURES_PER_SECOND)
 
 
 def _slower(name: str, at: float) -> Fault:

@@ -111,13 +111,13 @@ def tuple_text(fields: tuple[Any, ...]) -> str:
     ("('task', 7)", "('data', 'xxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxx')")
     """
     fields = tuple(fields)  # a named tuple is written like any other
-    if len(fields) <= LONGEST_TUPLE and all(
+    is_plain = len(fields) <= LONGEST_TUPLE and all(
         type(field) in ATOMS or (type(field) is str and len(field) <= LONGEST_TEXT) for field in fields
-    ):
-        return repr(fields)  # the same text, but ten times as fast
+    )
     try:
-        return printable(ADDRESS.sub("", _brief.repr(fields)))
-    except Exception:  # a learner's own __repr__ may raise
+        # The first gives the same text where all is plain, but ten times as fast.
+        return repr(fields) if is_plain else printable(ADDRESS.sub("", _brief.repr(fields)))
+    except Exception:  # a learner's own __repr__ may raise, and that of a number of over 4,300 digits does
         return f"<a tuple of {len(fields)} fields>"
 
 
@@ -228,9 +228,15 @@ def sentence(event: Event) -> str:
         tuple=tuple_text(event.fields) if event.fields else "its work",
         space=shortened(event.space, 24),
         operation=detail.get("operation", "take"),
-        pattern=pattern_words(tuple(detail.get("pattern", ()))),
-        old=tuple_text(tuple(detail.get("old", ()))),
+        pattern=pattern_words(_tuple_in(detail, "pattern")),
+        old=tuple_text(_tuple_in(detail, "old")),
         why=detail.get("why", ""),
         text=shortened(str(detail.get("text", "")), 60),
     )
     return printable(f"{shortened(event.actor, 24)} {what}")
+
+
+def _tuple_in(detail: dict[str, Any], key: str) -> tuple[Any, ...]:
+    """Return the tuple under this key, or an empty one: in a note the key may stand for anything."""
+    value = detail.get(key)
+    return tuple(value) if isinstance(value, (tuple, list)) else ()
