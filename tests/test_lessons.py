@@ -222,3 +222,14 @@ def test_a_broken_notebook_is_caught(canary: str, cell_timeout: float, problem: 
     problems = build.run(notebook, cell_timeout=cell_timeout)
     assert len(problems) == 1
     assert re.match(problem, problems[0])
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=name)
+def test_every_stub_has_its_task_above_it(path: Path) -> None:
+    """A learner's notebook says under a heading of its own what is to be written in each stub."""
+    tasks: list[str] = []
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            tasks.append(cell.source)
+        elif cell.cell_type == "code" and "raise NotAttempted" in cell.source:
+            assert tasks.pop().count("\n") > 1

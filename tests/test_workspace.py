@@ -245,3 +245,14 @@ def test_requirements_leave_out_the_extras(monkeypatch: pytest.MonkeyPatch) -> N
     declared = ["jupyterlab<5,>=4.6", "pytest>=9; extra == 'test'"]
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: declared)
     assert workspace.requirements() == ["jupyterlab<5,>=4.6"]
+
+
+def test_a_lesson_is_given_out_without_its_outputs(course: Path, mine: Path) -> None:
+    """What a learner is asked to predict does not stand below the question already; solutions keep theirs."""
+    cell = {"cell_type": "code", "source": ["1 + 1"], "outputs": [{"text": "2"}], "execution_count": 1}
+    solution = "solutions/02_producer_consumer.ipynb"
+    for name in (FIRST_LESSON, solution):
+        publish(course, name, json.dumps({"cells": [cell]}))
+    prepare(mine, material=course)
+    assert json.loads(text_of(mine, FIRST_LESSON))["cells"][0]["outputs"] == []
+    assert json.loads(text_of(mine, solution))["cells"][0]["outputs"] == [{"text": "2"}]

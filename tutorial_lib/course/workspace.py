@@ -180,10 +180,13 @@ def _as_given_out(name: str, content: bytes) -> bytes:
     """Take the outputs out of a lesson: they would give away what the learner is asked to predict."""
     if not name.startswith("notebooks/") or not name.endswith(".ipynb"):
         return content
-    notebook = json.loads(content)
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell.update(outputs=[], execution_count=None)
+    try:
+        notebook = json.loads(content)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell.update(outputs=[], execution_count=None)
+    except (ValueError, KeyError, TypeError):
+        return content  # not a notebook: handed on as it is
     return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
 
 

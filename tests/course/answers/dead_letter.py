@@ -310,6 +310,6 @@ WRONG = [
     Wrong(stops_when_it_is_quiet, "not yet", "it returned, and whatever comes later would wait in vain"),
     Wrong(waits_for_text, "not yet", "asked is str"),
     Wrong(sleeps, "proved nothing", "nobody took a task or waited for one"),
-    Wrong(spins, "not yet", "never paused"),
+    Wrong(spins, "not yet", "lets time go on: every loop in it waits somewhere"),
     Wrong(forgets_await, "not yet", "write await before write(...)"),
 ]

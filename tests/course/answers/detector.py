@@ -225,7 +225,7 @@ WRONG = [
     Wrong(stops_after_the_first, "not yet", "it returned, and m1 was not reported yet"),
     Wrong(forgets_await, "not yet", "write await before report(...)"),
     Wrong(reports_the_tuple, "error", "report(name) needs the name of a member"),
-    Wrong(looks_without_a_pause, "not yet", "never paused"),
+    Wrong(looks_without_a_pause, "not yet", "lets time go on: every loop in it waits somewhere"),
     Wrong(sleeps, "not yet", "the last sign of m5 was the start"),
     Wrong(uses_our_monitor, "not yet", "Monitor did the work"),
 ]

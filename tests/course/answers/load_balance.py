@@ -511,7 +511,7 @@ WRONG = [
     Wrong(does_nothing, "proved nothing", "had neither written a task nor called process"),
     Wrong(returns_a_flatterer, "not yet", "times, and its count is"),
     Wrong(waits_for_another_pattern, "not yet", "field 2 is 0 (int), asked is str"),
-    Wrong(spins, "not yet", "never paused"),
+    Wrong(spins, "not yet", "lets time go on: every loop in it waits somewhere"),
     Wrong(never_lets_go, "not yet", "while True:"),
     Wrong(prints_for_ever, "not yet", "lets time go on"),
     Wrong(gives_a_value, "error", "write async def gives_a_value"),

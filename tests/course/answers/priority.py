@@ -267,7 +267,7 @@ WRONG = [
     Wrong(only_urgent_and_other, "not yet", "had been waiting since 0 s"),
     Wrong(many_at_once, "not yet", "while it still worked on task"),
     Wrong(goes_home_when_it_is_quiet, "not yet", "it returned, and whatever comes later would wait in vain"),
-    Wrong(polls_without_a_pause, "not yet", "never paused"),
+    Wrong(polls_without_a_pause, "not yet", "lets time go on: every loop in it waits somewhere"),
     Wrong(keeps_one_in_its_pocket, "not yet", "and task 6 of level 1 had been waiting since 3.5 s"),
     Wrong(idles_on_level_three, "not yet", "had been waiting since"),
     Wrong(forgets_await, "not yet", "write await before process(...)"),
