@@ -474,3 +474,19 @@ def test_only_the_current_trace_records():
         return [event.kind for event in first], [event.kind for event in second]
 
     assert asyncio.run(main()) == (["write"], ["write", "take"])
+
+
+def test_a_write_that_waited_is_recorded_in_the_trace_of_its_writer():
+    """Another task without a trace may have used the space in the meantime."""
+
+    async def main() -> list[str]:
+        space = TupleSpace(capacity=1)
+        await space.write("full")
+        with Trace() as trace:
+            writer = asyncio.create_task(space.write("late"))
+        await asyncio.sleep(0)
+        await space.take("full")
+        await writer
+        return [event.kind for event in trace]
+
+    assert asyncio.run(main()) == ["wait", "write"]

@@ -109,7 +109,7 @@ class Board:
         self._loop: asyncio.AbstractEventLoop | None = None  # the event loop that this space belongs to
         self._quiet_loop: asyncio.AbstractEventLoop | None = None  # that loop, or None; see _begin
         self._refusal = ""  # why no operation is accepted any more
-        self._trace: Trace | None = None
+        self._trace: Trace | None = None  # that of the operation under way, so it changes at every await
         self._watches: list[Watch] = []
         self._watched = False  # whether anybody wants to hear of events: a trace or a watch
         self._event_numbers = count()  # for events that no trace counts
@@ -317,6 +317,7 @@ class Board:
                 self._called.pop(writer.number, None)
                 self._call_writers()
                 raise
+            self._begin()  # whoever came last may have had another trace
             self._called.pop(writer.number, None)
             if outcome == _TIMED_OUT:
                 raise self._timeout_error(operation, fields, timeout)

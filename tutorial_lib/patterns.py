@@ -21,6 +21,7 @@ True
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -77,10 +78,8 @@ def where(test: Callable[[Any], object], text: str = "") -> Where:
         raise TypeError(
             f"where() needs a function of one value, got {shown(test)}. Write where(lambda n: n > 3)."
         )
-    if getattr(test, "__code__", None) is not None and test.__code__.co_flags & 0x80:
-        raise TypeError(
-            f"where() needs a plain function, and {test.__name__} is an async def: a match cannot wait."
-        )
+    if inspect.iscoroutinefunction(test):
+        raise TypeError(f"where() needs a plain function, and {shown(test)} is async: a match cannot wait.")
     return Where(test, text or getattr(test, "__name__", repr(test)))
 
 

@@ -31,7 +31,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from tutorial_lib.arguments import check_duration
-from tutorial_lib.trace import Trace, _life, life_in, trace_variable
+from tutorial_lib.trace import Trace, life_in, life_variable, trace_variable
 from tutorial_lib.virtual_loop import Ending, VirtualLoop, context_of
 from tutorial_lib.watchdog import POLL, StoppableThread
 from tutorial_lib.whereabouts import learners_part, place_of_frame
@@ -281,7 +281,7 @@ class _Simulation:
         self._afterword = ""
         self._surrounding = _surrounding_loop()
         context = copy_context()
-        context.run(_life.set, None)  # the names and the trace of the caller stay outside
+        context.run(life_variable.set, None)  # the names and the trace of the caller stay outside
         context.run(trace_variable.set, loop.trace)
         self._thread = StoppableThread(partial(context.run, self._live))
         control = Control(loop)

@@ -91,7 +91,11 @@ class Life:
             mourner()
 
 
-_life: ContextVar[Life | None] = ContextVar("life", default=None)
+class NamesItself:
+    """Marks the tasks of a loop that gives each named task its life when it is made."""
+
+
+life_variable: ContextVar[Life | None] = ContextVar("life", default=None)
 
 
 @contextmanager
@@ -108,11 +112,11 @@ def actor(name: str) -> Iterator[None]:
         raise TypeError(f"actor() needs a name as text, got {name!r}. Write actor('w1').")
     if not name:
         raise ValueError("actor() needs a name of at least one letter. Write actor('w1').")
-    token = _life.set(Life(name, chosen=True))
+    token = life_variable.set(Life(name, chosen=True))
     try:
         yield
     finally:
-        _life.reset(token)
+        life_variable.reset(token)
 
 
 def current_actor() -> str:
@@ -132,20 +136,20 @@ _main = Life("main")
 
 def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
     """Return the life that whatever runs now belongs to. It is found sooner if the running loop is given."""
-    life = _life.get()
+    life = life_variable.get()
     if life is not None and life.chosen:
         return life
     try:
         task = asyncio.current_task(loop)
     except RuntimeError:  # no loop runs in this thread
         task = None
-    if task is not None and not isinstance(task, _NamesItself):
+    if task is not None and not isinstance(task, NamesItself):
         name = task.get_name()
         if (life is None or life.name != name) and not (name.startswith("Task-") and name[5:].isdigit()):
             # An ordinary loop tells nobody when a task gets its name. Remembered here, so that the tasks
             # that this one starts inherit it.
             life = Life(name)
-            _life.set(life)
+            life_variable.set(life)
     return life or _main
 
 
@@ -153,13 +157,9 @@ def _is_automatic(name: str) -> bool:
     return name.startswith("Task-") and name[5:].isdigit()
 
 
-class _NamesItself:
-    """Marks the tasks of a loop that gives each named task its life when it is made."""
-
-
 def life_in(context: Context) -> Life | None:
     """Return the life that code running in ``context`` belongs to, or None."""
-    return context.get(_life)
+    return context.get(life_variable)
 
 
 def begin_life(name: str) -> None:
@@ -167,9 +167,9 @@ def begin_life(name: str) -> None:
 
     Called in the context of a new task that was given a name.
     """
-    life = _life.get()
+    life = life_variable.get()
     if not (life is not None and life.chosen) and not _is_automatic(name):
-        _life.set(Life(name))
+        life_variable.set(Life(name))
 
 
 # ---------------------------------------------------------------------------------------------------

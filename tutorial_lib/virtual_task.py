@@ -10,14 +10,14 @@ from collections.abc import Coroutine, Generator
 from contextvars import Context
 from typing import Any, TypeVar
 
-from tutorial_lib.trace import _NamesItself, begin_life, life_in, trace_variable
+from tutorial_lib.trace import NamesItself, begin_life, life_in, trace_variable
 
 __all__ = ["VirtualTask", "put_away"]
 
 T = TypeVar("T")
 
 
-class VirtualTask(asyncio.Task[T], _NamesItself):
+class VirtualTask(asyncio.Task[T], NamesItself):
     """A task of the virtual loop. It has a number, and its name begins a life.
 
     The number is its hash too: a task group keeps its tasks in a set, and must cancel them in the same

@@ -1,0 +1,119 @@
+"""The short ways that a space takes while there is little to look after: they leave nothing out, and nothing behind.
+
+Some of these tests look inside, at what the space keeps of tuples that are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+from space_help import settle, untraced
+
+from tutorial_lib import ANY, TupleSpace, simulate
+from tutorial_lib.store import DEAD_ALLOWED
+
+
+def run_untraced(main: Any) -> Any:
+    """Run a program in virtual time without a trace, so that its spaces are quiet."""
+    return simulate(untraced(main)).result
+
+
+def test_a_watch_sees_what_the_clock_does_before_anybody_else_does_anything():
+    """Between its entry and the end of a ttl there is no operation."""
+
+    async def main() -> list[str]:
+        space = TupleSpace()
+        await space.write("a", ttl=5)
+        async with space.watch() as events:
+            return [(await anext(events)).kind]
+
+    assert run_untraced(main) == ["expire"]
+
+
+def test_the_number_of_deliveries_goes_with_the_tuple():
+    """A failed task that was given back by a cancelled taker is counted until it is taken for good."""
+
+    async def main() -> tuple[int, dict[int, int]]:
+        space = TupleSpace()
+        await space.write("task")
+        async with space.claim("task", lease=5) as claim:
+            await claim.release()
+        await asyncio.sleep(10)  # the lease is over and forgotten
+        taker = asyncio.create_task(space.take("task"))
+        await asyncio.sleep(0)
+        await space.count()  # the tuple is on its way, and the space quiet
+        taker.cancel()
+        await settle()
+        async with space.claim("task", lease=5) as claim:
+            attempt = claim.attempt
+            await claim.release()
+        await asyncio.sleep(10)
+        assert await space.try_take("task") == ("task",)
+        return attempt, space._attempts
+
+    assert run_untraced(main) == (2, {})
+
+
+def test_a_tuple_that_stays_in_front_does_not_pile_up_those_behind_it():
+    """100,000 tuples pass by one that nobody takes."""
+
+    async def main() -> int:
+        space, most = TupleSpace(), 0
+        await space.write("state", "running")
+        for number in range(100_000):
+            await space.write("task", number)
+            assert await space.try_take("task", ANY) == ("task", number)
+            most = max(most, len(space._store._line))
+        return most
+
+    assert asyncio.run(main()) <= DEAD_ALLOWED + 2
+
+
+@pytest.mark.parametrize("ttl", [0, -1, "1"])
+def test_a_quiet_space_checks_the_ttl_too(ttl):
+    """Nothing is written."""
+
+    async def write(space: TupleSpace) -> None:
+        with pytest.raises((TypeError, ValueError), match="ttl"):
+            await space.write("a", ttl=ttl)
+        assert await space.count() == 0
+
+    def main() -> Coroutine[Any, Any, None]:
+        return write(TupleSpace())
+
+    run_untraced(main)
+
+
+def test_a_quiet_space_checks_the_timeout_too():
+    """Also where it would not be needed, as there is room."""
+
+    async def main() -> None:
+        space = TupleSpace()
+        with pytest.raises(ValueError, match="timeout"):
+            await space.write("a", timeout=-1)
+        assert await space.count() == 0
+
+    run_untraced(main)
+
+
+def test_the_oldest_of_all_is_passed_over_where_it_does_not_match():
+    """Of another length, another kind, another value, or a nan."""
+    nan = float("nan")
+
+    async def main() -> list[Any]:
+        space = TupleSpace()
+        for fields in [("n", True), ("n", 1, 1), ("n", nan), ("m", 1), ("n", 1.0), ("n", 1), ("n", 2)]:
+            await space.write(*fields)
+        return [
+            await space.try_take("n", nan),
+            await space.try_take("n", 1),
+            await space.try_take("n", int),
+            await space.try_take("n", float),
+        ]
+
+    taken = run_untraced(main)
+    assert taken[:3] == [None, ("n", 1), ("n", 2)]
+    assert taken[3][1] is nan
