@@ -22,3 +22,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.nbval = True
         config.option.nbval_current_env = True
         config.option.nbval_cell_timeout = 60.0  # seconds; nbval's own limit is half an hour
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say plainly what the plain command leaves out."""
+    return "asked for by name only: tests/engine and tests/stack (need servers), tests/browser (needs Chromium)"

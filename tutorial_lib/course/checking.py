@@ -86,7 +86,7 @@ class Objection(Exception):
         advice: str,
         *,
         at: float | None = None,
-        outcome: str = Outcome.NOT_YET,
+        outcome: Outcome = "not yet",
     ) -> None:
         super().__init__(f"{promise} {happened}")
         self.promise = promise
@@ -181,7 +181,7 @@ class Examination:
         if run is not None:
             unseen = [error for error in run.errors if "nobody awaited it" in error]
             happened += "".join(f" Before that, {error}." for error in unseen[:1])
-        if self.forgotten and objection.outcome != Outcome.ERROR:
+        if self.forgotten and objection.outcome != "error":
             advice = f"write await before {self.forgotten[0]}(...): it was called and never awaited."
         return Verdict(
             exercise=self.exercise.id,
@@ -233,7 +233,7 @@ def examine(exercise: Exercise, answer: object, seeds: Sequence[int] = SEEDS) ->
         return verdict
     return Verdict(
         exercise=exercise.id,
-        outcome=Outcome.PASSED,
+        outcome="passed",
         message=f"Passed. Ran {exercise.id} {examination.runs} times, in {len(seeds)} orders of events.\n"
         f"Why it works: {exercise.why}",
         run=examination.last_run,
@@ -317,7 +317,7 @@ def _objection_to(error: BaseException, run: Run, answer: Answer) -> Objection:
         f"at {clock(run.elapsed)} it raised {_error_text(leaf)}{f', in {place}' if place else ''}.",
         "read the line above, and mend it before anything else; verdict.run.trace tells what came before.",
         at=run.elapsed,
-        outcome=Outcome.ERROR,
+        outcome="error",
     )
 
 
@@ -360,7 +360,7 @@ def _error_text(error: BaseException) -> str:
 def _not_attempted(exercise: Exercise) -> Verdict:
     return Verdict(
         exercise=exercise.id,
-        outcome=Outcome.NOT_ATTEMPTED,
+        outcome="not attempted",
         message=f"Not attempted. {exercise.id} waits for your function: {exercise.signature}\n"
         f'Next step: put your code in the place of raise NotAttempted. hint("{exercise.id}") asks a first '
         "question.",
@@ -370,7 +370,7 @@ def _not_attempted(exercise: Exercise) -> Verdict:
 def _wrong_kind(exercise: Exercise, error: WrongKind) -> Verdict:
     return Verdict(
         exercise=exercise.id,
-        outcome=Outcome.ERROR,
+        outcome="error",
         message=f"Error. {exercise.id} could not be run: {error}.\n"
         f"Must hold: the answer has this form: {exercise.signature}\n"
         f"Next step: {error.advice}",

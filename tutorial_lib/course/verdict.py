@@ -18,7 +18,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from tutorial_lib.simulation import Run
 from tutorial_lib.views.svg import timeline_svg
@@ -27,15 +27,8 @@ from tutorial_lib.views.text import timeline_text
 __all__ = ["Outcome", "Verdict", "report"]
 
 
-class Outcome:
-    """The five things that a verdict can say, as text."""
-
-    NOT_ATTEMPTED: Final = "not attempted"
-    NOT_YET: Final = "not yet"
-    ERROR: Final = "error"
-    PROVED_NOTHING: Final = "proved nothing"
-    PASSED: Final = "passed"
-
+Outcome = Literal["not attempted", "not yet", "error", "proved nothing", "passed"]
+"""The five things that a verdict can say."""
 
 EVENTS_BEFORE: Final = 6
 EVENTS_AFTER: Final = 2
@@ -45,7 +38,7 @@ EVENTS_AFTER: Final = 2
 class Verdict:
     """What `tutorial_lib.check` returns. A notebook shows it as text, with a picture of a broken run.
 
-    >>> verdict = Verdict("load-balance", Outcome.NOT_ATTEMPTED, "Not attempted. Write the function first.")
+    >>> verdict = Verdict("load-balance", "not attempted", "Not attempted. Write the function first.")
     >>> verdict
     Not attempted. Write the function first.
     >>> verdict.passed
@@ -53,7 +46,7 @@ class Verdict:
     """
 
     exercise: str
-    outcome: str
+    outcome: Outcome
     """One of "not attempted", "not yet", "error", "proved nothing", "passed"."""
     message: str
     """The whole text, at most five lines."""
@@ -69,7 +62,7 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """Whether every promise held."""
-        return self.outcome == Outcome.PASSED
+        return self.outcome == "passed"
 
     def __repr__(self) -> str:
         return self.message
@@ -85,7 +78,7 @@ class Verdict:
 
         In a notebook this returns the player, so let it be the last line of a cell.
 
-        >>> Verdict("load-balance", Outcome.NOT_ATTEMPTED, "Not attempted.").show()
+        >>> Verdict("load-balance", "not attempted", "Not attempted.").show()
         There is no run to show.
         """
         if self.run is None:
@@ -103,7 +96,7 @@ class Verdict:
     def excerpt(self) -> str:
         """Return the events of the run around the first wrong moment, one a line.
 
-        >>> Verdict("load-balance", Outcome.NOT_ATTEMPTED, "Not attempted.").excerpt()
+        >>> Verdict("load-balance", "not attempted", "Not attempted.").excerpt()
         ''
         """
         events = [] if self.run is None else list(self.run.trace)

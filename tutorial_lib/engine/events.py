@@ -24,29 +24,27 @@ class EventFeed:
     def __init__(self, space: EngineSpace, link: Connection) -> None:
         self._space = space
         self._link = link
-        self._watches: list[Watch] = []
         self._last = 0  # the number of the last event seen
+        self._is_listening = False
         self._fetching = False
         self._is_due = False
 
-    async def add(self, watch: Watch) -> None:
-        """Offer ``watch`` every event from now on."""
+    async def begin(self, watch: Watch) -> None:
+        """Tell the server that ``watch`` is to see every event from now on."""
         _, last, closed = await self._space._ask("watch")
         if closed:
             watch.end()
-            return
-        if not self._watches:
+        elif not self._is_listening:
             self._last = last
+            self._is_listening = True
             self._link.listen(self._space._id, self._on_bell)
-        self._watches.append(watch)
 
-    async def remove(self, watch: Watch) -> None:
-        """Offer it nothing any more."""
-        if watch in self._watches:
-            self._watches.remove(watch)
-            if not self._watches:
-                self._link.listen(self._space._id, None)
-                await self._link.see_to(self._space._ask("unwatch"))
+    async def end(self) -> None:
+        """Tell the server if nobody watches here any more."""
+        if self._is_listening and not self._space._watches:
+            self._is_listening = False
+            self._link.listen(self._space._id, None)
+            await self._link.see_to(self._space._ask("unwatch"))
 
     def _on_bell(self) -> None:
         self._is_due = True
@@ -56,7 +54,7 @@ class EventFeed:
 
     async def _fetch(self) -> None:
         try:
-            while self._is_due and self._watches:
+            while self._is_due and self._is_listening:
                 self._is_due = False
                 _, events = await self._space._ask("events", after=self._last)
                 for packed in events:
@@ -76,7 +74,7 @@ class EventFeed:
             decode(payload) if payload else (),
             {name.decode(): self._value(name, value) for name, value in dict(detail).items()},
         )
-        for watch in list(self._watches):
+        for watch in list(self._space._watches):
             watch.offer(event)
             if event.kind == "shut":
                 watch.end()
@@ -108,10 +106,14 @@ class EngineWatch(Watch):
         self._feed = feed
 
     async def __aenter__(self) -> Watch:
-        self._over = False
-        await self._feed.add(self)
+        await super().__aenter__()
+        try:
+            await self._feed.begin(self)
+        except BaseException:
+            await super().__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._feed.remove(self)
-        self.end()
+        await super().__aexit__(*error)
+        await self._feed.end()

@@ -328,6 +328,9 @@ class EngineSpace(TupleSpace):
         plain = super().watch(*pattern, kinds=kinds, limit=limit)
         return EngineWatch(self._feed, self, pattern, plain._kinds, limit)
 
+    def _add_watch(self, watch: Watch) -> None:
+        self._watches.append(watch)
+
     async def stats(self) -> SpaceStats:
         """As `TupleSpace.stats`."""
         _, tuples, claimed, waiting, closed = await self._ask("stats")

@@ -41,7 +41,8 @@ def make_celery(settings: Settings) -> Celery:
         task_default_queue=settings.queue,
         task_acks_late=True,  # a task is off the queue when it is done, not when it begins
         task_reject_on_worker_lost=True,
-        # One task in hand, and none asked for meanwhile: Redis forgets what is on its way to a worker that dies.
+        # One task in hand, and none asked for meanwhile: one that is on its way to a worker that is killed is
+        # lost, since Redis has handed it out and nobody has noted it yet.
         worker_prefetch_multiplier=1,
         worker_concurrency=1,
         task_publish_retry=False,  # the front says at once that the queue is away

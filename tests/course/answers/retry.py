@@ -244,7 +244,9 @@ WRONG = [
     Wrong(cuts_every_call, "not yet", "call 1 was cut at 1 s"),
     Wrong(retries_cancellation, "not yet", "CancelledError passes through retries_cancellation"),
     Wrong(all_at_once, "not yet", "call 2 began at 0 s, and call 1 was still running"),
-    Wrong(forgets_await, "proved nothing", "call had not been awaited once"),
+    Wrong(
+        forgets_await, "proved nothing", "returned a coroutine (an await is missing), and call had not been"
+    ),
     Wrong(never_calls, "proved nothing", "call had not been awaited once"),
     Wrong(for_ever, "not yet", "call 5 began at 0.4 s"),
     Wrong(

@@ -306,9 +306,11 @@ def check_ending(scenario: Scenario, run: Run, longest: Sequence[float]) -> None
     ending: Ending = run.result
     calls = calls_in(run.trace)
     if not calls:
+        came = f"raised {ending.error!r}" if ending.error else f"returned {described(ending.value)}"
+        dispose(ending.value)
         raise Objection(
             "call() is awaited.",
-            "the answer ended, and call had not been awaited once.",
+            f"the answer {came}, and call had not been awaited once.",
             "begin with value = await call().",
             outcome="proved nothing",
         )
