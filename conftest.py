@@ -26,4 +26,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say plainly what the plain command leaves out."""
-    return "asked for by name only: tests/engine and tests/stack (need servers), tests/browser (needs Chromium)"
+    return (
+        "asked for by name only: tests/engine and tests/stack (need servers), tests/browser (needs Chromium)"
+    )

@@ -33,7 +33,7 @@ def test_a_watch_sees_what_the_clock_does_before_anybody_else_does_anything():
 
 
 async def failed_once() -> TupleSpace:
-    """Return a space with a task that was delivered before, and in which nothing has a time limit any more."""
+    """Return a space with a task that was delivered before, and in which no time limit is left."""
     space = TupleSpace()
     await space.write("task")
     async with space.claim("task", lease=5) as claim:

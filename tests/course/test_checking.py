@@ -62,9 +62,9 @@ async def generates():
         (lambda: main(), "main(...) was called before it was handed in"),
         (lambda: (n for n in ()), "a generator was handed in"),
         (lambda: generates(), "an async generator was handed in"),
-        (lambda: lambda tasks, process: 5, "<lambda>(...) gave 5 (int), which cannot be awaited"),
+        (lambda: lambda tasks, process: 5, "answer(...) gave 5 (int), which cannot be awaited"),
         (lambda: lambda tasks, process: (n for n in ()), "contains yield"),
-        (lambda: lambda: None, "does not fit <lambda>()"),
+        (lambda: lambda: None, "does not fit answer()"),
         (lambda: "load_balance", "'load_balance' (str) cannot be called"),
     ],
 )
@@ -145,6 +145,30 @@ def test_an_error_of_the_answer_names_the_line_and_the_time():
     assert verdict.outcome == "error"
     assert "at 3 s it raised IndexError: list index out of range, in test_checking.py line" in verdict.message
     assert "return [][1]" in verdict.message
+
+
+def test_a_message_keeps_to_its_five_lines():
+    """Whatever an answer says, and however much of it."""
+
+    async def says_much(space):
+        raise ValueError("line\n" * 1000)
+
+    lines = examine(one_run(call_it), says_much).message.splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) < 550
+
+
+def test_an_error_that_cannot_be_printed_is_told_by_its_name():
+    """The answer's own classes may have faults of their own."""
+
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    async def raises_it(space):
+        raise Mute
+
+    assert "it raised Mute, in" in examine(one_run(call_it), raises_it).message
 
 
 def test_leaving_the_interpreter_is_an_error_like_others():

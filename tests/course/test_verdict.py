@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from answers import load_balance, priority
 
+from tutorial_lib.course import verdict
 from tutorial_lib.course.catalog import EXERCISES
 from tutorial_lib.course.checking import examine
 
@@ -52,13 +53,13 @@ def test_hostile_text_does_no_harm_in_a_notebook():
 
 def test_a_pass_needs_no_picture():
     """There is no wrong moment to look at."""
-    verdict = examine(EXERCISES["load-balance"], load_balance.with_end_markers)
-    assert "<svg" not in verdict._repr_mimebundle_()["text/html"]
+    passed = examine(EXERCISES["load-balance"], load_balance.with_end_markers)
+    assert "<svg" not in passed._repr_mimebundle_()["text/html"]
 
 
 def test_show_prints_the_run_in_a_terminal(broken, capsys, monkeypatch):
     """The lanes up to the first wrong moment, and the events around it."""
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    monkeypatch.setattr(verdict, "_is_notebook", lambda: False)
     assert broken.show() is None
     printed = capsys.readouterr().out
     assert "w1" in printed
@@ -68,13 +69,22 @@ def test_show_prints_the_run_in_a_terminal(broken, capsys, monkeypatch):
 
 def test_show_opens_the_player_in_a_notebook(broken, monkeypatch):
     """The same run, with the playhead at the first wrong moment."""
-    kernel = SimpleNamespace(kernel=object(), events=SimpleNamespace(register=lambda *words: None))
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: kernel))
+    monkeypatch.setattr(verdict, "_is_notebook", lambda: True)
     player = broken.show()
     try:
         assert player.run.trace.text() == broken.run.trace.text()
     finally:
         player.close()
+
+
+@pytest.mark.parametrize(
+    ("shell", "expected"),
+    [(None, False), (SimpleNamespace(), False), (SimpleNamespace(kernel=object()), True)],
+)
+def test_a_notebook_is_known_by_its_kernel(shell, expected, monkeypatch):
+    """Plain Python and the IPython prompt are terminals."""
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert verdict._is_notebook() is expected
 
 
 def test_the_excerpt_holds_the_first_wrong_event(broken):

@@ -48,7 +48,8 @@ class Answer:
         if not callable(function):
             raise _not_callable(function, exercise, form)
         self.function: Callable[..., Any] = function
-        self.name = getattr(function, "__name__", type(function).__name__)
+        name = getattr(function, "__name__", type(function).__name__)
+        self.name = name if name.isidentifier() else "answer"  # a lambda has no name that one could type
         self._check_parameters(arguments, options)
 
     def _check_parameters(self, arguments: tuple[str, ...], options: tuple[str, ...]) -> None:

@@ -26,10 +26,9 @@ from typing import Any, Final
 from tutorial_lib.course.answers import Answer, WrongKind
 from tutorial_lib.course.errors import NotAttempted
 from tutorial_lib.course.off_limits import Lookout
-from tutorial_lib.course.verdict import Outcome, Verdict, report
+from tutorial_lib.course.verdict import Outcome, Verdict, one_line, report
 from tutorial_lib.simulation import Fault, Run, Runaway, Stalled, simulate
 from tutorial_lib.trace import Trace
-from tutorial_lib.views.words import shortened
 from tutorial_lib.whereabouts import place_of_error
 
 __all__ = ["SEEDS", "Examination", "Exercise", "Objection", "clock", "examine"]
@@ -351,10 +350,10 @@ _FOR_CALLERS_OF_SIMULATE: Final = {
 
 def _error_text(error: BaseException) -> str:
     try:
-        text = " ".join(str(error).split())  # on one line, for a verdict has five in all
-    except Exception:  # a learner's own __str__ may raise
+        text = str(error)
+    except Exception:  # a learner's own error may be unable to say what it is
         text = ""
-    return f"{type(error).__name__}: {shortened(text, LONGEST_ERROR)}" if text else type(error).__name__
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _not_attempted(exercise: Exercise) -> Verdict:
@@ -371,7 +370,7 @@ def _wrong_kind(exercise: Exercise, error: WrongKind) -> Verdict:
     return Verdict(
         exercise=exercise.id,
         outcome="error",
-        message=f"Error. {exercise.id} could not be run: {error}.\n"
+        message=f"Error. {exercise.id} could not be run: {one_line(str(error))}.\n"
         f"Must hold: the answer has this form: {exercise.signature}\n"
         f"Next step: {error.advice}",
     )

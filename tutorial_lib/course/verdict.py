@@ -24,12 +24,13 @@ from tutorial_lib.simulation import Run
 from tutorial_lib.views.svg import timeline_svg
 from tutorial_lib.views.text import timeline_text
 
-__all__ = ["Outcome", "Verdict", "report"]
+__all__ = ["Outcome", "Verdict", "one_line", "report"]
 
 
 Outcome = Literal["not attempted", "not yet", "error", "proved nothing", "passed"]
 """The five things that a verdict can say."""
 
+LONGEST_LINE: Final = 500  # characters of one line of a message
 EVENTS_BEFORE: Final = 6
 EVENTS_AFTER: Final = 2
 
@@ -128,4 +129,14 @@ def report(ran: str, must_hold: str, happened: str, advice: str, replay: str) ->
     Replay: check(...).show()
     """
     parts = {"Must hold": must_hold, "Happened": happened, "Next step": advice, "Replay": replay}
-    return "\n".join([ran, *(f"{label}: {text}" for label, text in parts.items())])
+    return "\n".join([one_line(ran), *(f"{label}: {one_line(text)}" for label, text in parts.items())])
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line, and shortened if it is very long: it may quote what an answer made.
+
+    >>> one_line("ValueError: first\\n  second")
+    'ValueError: first second'
+    """
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST_LINE else f"{words[: LONGEST_LINE - 3]}..."
