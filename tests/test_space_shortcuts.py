@@ -88,6 +88,23 @@ def test_a_tuple_that_stays_in_front_does_not_pile_up_those_behind_it():
     assert asyncio.run(main()) <= DEAD_ALLOWED + 2
 
 
+def test_keys_that_are_gone_leave_nothing_behind():
+    """Ten thousand keys, each with two tuples at a time, pass by a tuple that nobody takes."""
+
+    async def main() -> int:
+        space = TupleSpace()
+        await space.write("state", "running")
+        for key in range(10_000):
+            for _ in range(2):
+                await space.write("task", key)
+            for _ in range(2):
+                assert await space.try_take("task", key) == ("task", key)
+        (index,) = space._store._indexes[2]
+        return len(index.buckets)
+
+    assert asyncio.run(main()) <= DEAD_ALLOWED + 2
+
+
 @pytest.mark.parametrize("wrong", [{"ttl": 0}, {"ttl": -1}, {"ttl": "1"}, {"timeout": -1}])
 def test_a_quiet_space_checks_durations_too(wrong):
     """Also where they would not be needed, as there is room. Nothing is written."""

@@ -3,15 +3,17 @@
 =========  ================================================================================
 sequence   the number that a tuple gets when it is written; the oldest tuple has the smallest
 live       the tuples that are there, by sequence number: the one truth, everything else points at it
+line       the sequence numbers of all tuples, oldest first
 signature  which positions of a pattern are bound to a value; ``("task", 7, ANY)`` binds 0 and 1
 index      for one signature: from the bound values to the sequence numbers of the tuples that have them
 plan       how to look for patterns of one shape: which index, and which fields to test afterwards
 =========  ================================================================================
 
-An index is made when a signature is first asked for, and always lags behind: only when it is asked again
-does it enter the tuples that were written since. So a write costs the same however many indexes there are.
-Numbers leave an index just as lazily: one that is no longer live is skipped when it is met, and all indexes
-begin anew once the dead numbers outnumber the live ones.
+While the oldest tuple is always the one that is asked for, the line is enough: the space serves as a queue.
+An index is made when a signature is first asked for something else, and from then on lags behind: only when
+it is asked again does it enter the tuples that were written since. So a write costs the same however many
+indexes there are. Numbers leave the line and the indexes just as lazily: a dead one, whose tuple is gone, is
+skipped when it is met, and now and then all are thrown out where they outnumber the live ones.
 """
 
 from __future__ import annotations
@@ -140,7 +142,7 @@ def fits(pattern: Pattern, fields: Fields, positions: Iterable[int]) -> bool:
 # The index and the store
 
 Bucket = int | deque[int]
-"""The numbers of one key: a bare number while there is one (an empty deque takes 760 bytes)."""
+"""The numbers of one key, at least one: while there is only one a bare number, as a deque takes 760 bytes."""
 
 
 class Index:
@@ -323,16 +325,16 @@ class Store:
             key, buckets = plan.key(pattern), index.buckets
             bucket = buckets.get(key)
             if isinstance(bucket, deque):
-                while bucket and bucket[0] not in live:
+                while bucket[0] not in live and len(bucket) > 1:
                     bucket.popleft()
                     index.held -= 1
-                seq = bucket[0] if bucket else None
+                seq: int | None = bucket[0]
             else:
                 seq = bucket
             if seq is None or seq not in live:
                 return None
             if not plan.checked or fits(pattern, live[seq], plan.checked):
-                if isinstance(bucket, deque):
+                if isinstance(bucket, deque) and len(bucket) > 1:
                     bucket.popleft()
                 else:
                     del buckets[key]

@@ -38,7 +38,7 @@ async def main():
 player = Player(main)
 player
 """
-PLAY = ".jupyter-widget-play button >> nth=0"
+PLAY = ".widget-play button >> nth=0"
 HANDLE = ".noUi-handle"
 
 
@@ -53,7 +53,7 @@ def player(page: Page, course: Course) -> Page:  # noqa: F811
     page.wait_for_function(KERNEL_IS_READY)
     page.evaluate(RUN_ALL)
     page.wait_for_selector("button:has-text('Crash')")
-    page.wait_for_function("() => document.body.innerText.includes('event 15 of')")
+    page.wait_for_function("() => document.body.innerText.includes('event 21 of')")
     return page
 
 
@@ -89,7 +89,7 @@ def test_it_steps_both_ways(player: Page) -> None:
     """One event later and one earlier is where it was."""
     start = caption(player)
     later = after(player, lambda: player.click("button:has-text('Next')"))
-    assert "event 16 of" in later
+    assert "event 22 of" in later
     assert after(player, lambda: player.click("button:has-text('Back')")) == start
 
 

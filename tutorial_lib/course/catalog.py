@@ -44,9 +44,9 @@ _CHECKS = (
     progress,
     priority,
     detector,
+    retry_limit,
     restart_limit,
     retry,
-    retry_limit,
     breaker,
     metrics,
 )

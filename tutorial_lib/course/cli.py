@@ -1,6 +1,7 @@
 """The ``tutorial`` command.
 
-``tutorial lab`` opens the course in JupyterLab, ``tutorial doctor`` checks that everything works.
+``tutorial lab`` opens the course in JupyterLab, ``tutorial doctor`` checks that everything works, and
+``tutorial check`` checks the exercises without opening a notebook.
 Each command is one function that takes the parsed arguments and returns the exit status; `_parser` lists
 them all.
 """
@@ -13,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tutorial_lib.course.doctor import examine
 from tutorial_lib.course.workspace import (
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "--workers", type=int, default=2, metavar="N", help="number of worker processes (default: 2)"
     )
     stack_parser.set_defaults(run=stack)
+    _add_exercise_commands(commands)
     for command in (lab_parser, doctor_parser):
         command.add_argument(
             "folder",
@@ -84,6 +86,25 @@ def _parser() -> argparse.ArgumentParser:
             help=f"your working folder (default: {_DEFAULT_FOLDER} in the present folder)",
         )
     return parser
+
+
+def _add_exercise_commands(commands: Any) -> None:
+    """Add what a notebook has as functions: list, check, hint, reset, solution, progress."""
+    for name, run, id_needed, text in (
+        ("list", list_exercises, None, "list the exercises, lesson by lesson"),
+        ("check", check, "?", "check the answers in your notebooks, all or one"),
+        ("hint", hint, 1, "print the next hint for an exercise"),
+        ("reset", reset, 1, "begin an exercise anew; your version is kept aside"),
+        ("solution", solution, 1, "print the worked solution of an exercise"),
+        ("progress", progress, None, "show how all exercises stand"),
+    ):
+        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        command.set_defaults(run=run)
+        if id_needed is not None:
+            how_many = "?" if id_needed == "?" else None
+            command.add_argument(
+                "id", nargs=how_many, metavar="ID", help="the exercise, such as load-balance"
+            )
 
 
 def lab(options: argparse.Namespace) -> int:
@@ -143,6 +164,84 @@ def stack(options: argparse.Namespace) -> int:
         print(f"tutorial stack: {error}", file=sys.stderr)
         return 1
     return up(options.workers)
+
+
+# The exercises. Imported when they are asked for, since the checks take a moment to load.
+
+
+def list_exercises(options: argparse.Namespace) -> int:
+    """Print the id, the lesson and the signature of every exercise."""
+    from tutorial_lib.course.catalog import EXERCISES
+
+    for exercise in EXERCISES.values():
+        print(f"{exercise.id:<14} {exercise.lesson:<21} {exercise.signature}")
+    return 0
+
+
+def check(options: argparse.Namespace) -> int:
+    """Check the answers in the learner's notebooks; the status is 0 if all that were asked for passed."""
+    from tutorial_lib.course import desk
+    from tutorial_lib.course.catalog import EXERCISES
+    from tutorial_lib.course.handed_in import answers_in
+    from tutorial_lib.course.progress import progress_file
+
+    if options.id is not None and options.id not in EXERCISES:
+        return _unknown(options.id)
+    kept_in = progress_file()
+    folder = (Path.cwd() if kept_in is None else kept_in.parent) / "exercises"
+    asked = [EXERCISES[options.id]] if options.id else list(EXERCISES.values())
+    all_passed = True
+    for lesson in dict.fromkeys(exercise.lesson for exercise in asked):
+        notebook = folder / f"{lesson}.ipynb"
+        if not notebook.exists():
+            print(f"tutorial check: {notebook} is not there. tutorial lab makes a folder.", file=sys.stderr)
+            return 1
+        answers = answers_in(notebook)
+        for exercise in asked:
+            if exercise.lesson == lesson:
+                verdict = desk.check(exercise.id, answers.get(exercise.id))
+                print(f"{exercise.id}: {verdict.message if verdict else ''}", flush=True)
+                all_passed = all_passed and verdict is not None and verdict.passed
+    return 0 if all_passed else 1
+
+
+def hint(options: argparse.Namespace) -> int:
+    """Print the next hint."""
+    return _at_the_desk("hint", options.id)
+
+
+def reset(options: argparse.Namespace) -> int:
+    """Begin an exercise anew."""
+    return _at_the_desk("reset", options.id)
+
+
+def solution(options: argparse.Namespace) -> int:
+    """Print the worked solution."""
+    return _at_the_desk("solution", options.id)
+
+
+def _at_the_desk(action: str, exercise: str) -> int:
+    from tutorial_lib.course import desk
+
+    try:
+        getattr(desk, action)(exercise)
+    except ValueError as error:
+        print(f"tutorial {action}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def progress(options: argparse.Namespace) -> int:
+    """Print how all exercises stand."""
+    from tutorial_lib.course import desk
+
+    print(repr(desk.progress()))
+    return 0
+
+
+def _unknown(exercise: str) -> int:
+    print(f"There is no exercise {exercise!r}. tutorial list shows them all.", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":
