@@ -3,7 +3,8 @@
 Every picture is drawn from a `Frame`, which says in plain data what was true at one moment of a trace.
 Nothing else looks at events, so text, SVG and figure always tell the same story.
 
-Read in this order: `words`, `state`, `thinning`, `stays`, `history`, `loads` and `frame` say what is true;
-`scale`, `text`, `palette`, `drawing`, `lanes`, `panels`, `svg` and `figure` draw it; `playback`, `cells`,
-`controls`, `player`, `live_frame` and `live` let it move. `choice` is for questions.
+Read in this order: `words`, `state`, `thinning`, `stays`, `progress`, `history`, `loads` and `frame` say what
+is true; `scale`, `text`, `progress_text`, `palette`, `drawing`, `lanes`, `panels`, `progress_panels`, `svg`
+and `figure` draw it; `playback`, `cells`, `controls`, `player`, `live_frame` and `live` let it move. `choice`
+is for questions.
 """

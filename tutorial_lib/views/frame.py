@@ -20,6 +20,7 @@ from tutorial_lib.simulation import Run
 from tutorial_lib.trace import Trace
 from tutorial_lib.views.history import Detection, History, Lane
 from tutorial_lib.views.loads import Load, LoadFrame, loads_of
+from tutorial_lib.views.progress import BoardColumn, BreakerLine, RestartLine
 from tutorial_lib.views.state import ActorState, Claimed, Stored, Waiting
 from tutorial_lib.views.stays import SpaceHistory
 from tutorial_lib.views.thinning import Bar, Mark
@@ -34,6 +35,7 @@ __all__ = [
     "history_of",
 ]
 
+SLOTS = 150  # of the time axis: of the beads and the parts of ribbons in one slot, one is drawn
 MOST_TUPLES = 60  # tuples of one space that a frame holds; the others are counted
 
 
@@ -115,6 +117,10 @@ class Frame:
     load: LoadFrame
     counts: list[CountLine]
     spaces: list[SpaceFrame]
+    board: list[BoardColumn]
+    """The tasks by their state; empty where no tuple is a task."""
+    restarts: list[RestartLine]
+    breakers: list[BreakerLine]
     summary: str
     """The frame in one sentence."""
 
@@ -137,6 +143,7 @@ def frame_at(run: Run | Trace | History, time: float | None = None, *, number: i
     spaces = [_space_frame(space, seen) for _, space in sorted(history.spaces.items())]
     waits = {waiting.actor: waiting.pattern for space in spaces for waiting in space.waiting}
     workers = history.workers
+    slot = (history.end - history.begin) / SLOTS
     # Also those who are heard of only later: a picture must not jump when somebody turns up.
     lanes = [
         _lane_frame(history, lane, lane.name in workers, waits.get(lane.name, ""), seen, time)
@@ -153,6 +160,9 @@ def frame_at(run: Run | Trace | History, time: float | None = None, *, number: i
         load=_load_frame(lanes, history.has_work, time - history.begin),
         counts=_count_lines(history, seen),
         spaces=spaces,
+        board=history.progress.board_after(seen),
+        restarts=history.progress.restarts_after(seen, slot),
+        breakers=history.progress.breakers_after(seen, history.begin, time, slot),
         summary=_summary(lanes),
     )
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tutorial_lib.trace import Event, Trace
+from tutorial_lib.views.progress import ProgressHistory
 from tutorial_lib.views.state import (
     NOT_SIGNS_OF_LIFE,
     ActorState,
@@ -112,6 +113,7 @@ class History:
         self.trace = trace
         self.lanes: dict[str, Lane] = {}
         self.spaces: dict[str, SpaceHistory] = {}
+        self.progress = ProgressHistory()
         self.timeout: float | None = None  # the silence in seconds that a monitor first called a death
         self.given_end = end
         self._times: list[float] = []
@@ -204,6 +206,7 @@ class History:
         self._times.append(max(event.time, self._times[-1]) if self._times else event.time)
         for change in self._state.apply(event):
             self._space(change.space).note(change, event.time, number)
+        self.progress.read(event, number)
         lane = self._lane(event.actor)
         self._note_state(lane, number)
         self._read_life(lane, event)

@@ -14,7 +14,7 @@ __all__ = ["live_frame"]
 def live_frame(state: State, latest: Event | None) -> Frame:
     """Return the frame of a state alone: who has taken how much, and what is in the spaces.
 
-    It has no lanes and no counts over time. ``latest`` is the last event, if there was one.
+    It has no lanes, no counts over time and no board. ``latest`` is the last event, if there was one.
 
     >>> state = State()
     >>> event = Event(0, 1.0, "w1", "take", "tasks", ("task", 7))
@@ -34,6 +34,9 @@ def live_frame(state: State, latest: Event | None) -> Frame:
         load=loads_of("tuples taken", _loads(state)),
         counts=[],
         spaces=[_space_frame(space) for _, space in sorted(state.spaces.items())],
+        board=[],
+        restarts=[],
+        breakers=[],
         summary="",
     )
 

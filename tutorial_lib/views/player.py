@@ -43,10 +43,10 @@ class Player:
     the code for the very run that is shown.
 
     ``seed``, ``until`` (virtual seconds) and ``wall_limit`` (real seconds) are as for `simulate`. ``at`` is
-    the second at which the playhead starts. ``show`` chooses from "lanes", "load",
-    "tuples" and "space". Raises what `simulate` raises for arguments that make no sense, and `ValueError`
-    for another word in ``show``. If the program stalls, runs away or raises, the player shows the run up to
-    there and says why.
+    the second at which the playhead starts. ``show`` chooses from "lanes", "load", "tuples", "space",
+    "board", "restarts" and "breaker". Raises what `simulate` raises for arguments that make no sense, and
+    `ValueError` for another word in ``show``. If the program stalls, runs away or raises, the player
+    shows the run up to there and says why.
 
     >>> from tutorial_lib.crew import Crew, work
     >>> async def main():

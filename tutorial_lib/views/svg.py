@@ -14,6 +14,15 @@ from tutorial_lib.views.drawing import Drawing, Picture
 from tutorial_lib.views.frame import Frame, frame_at
 from tutorial_lib.views.lanes import WIDTH, draw_lanes
 from tutorial_lib.views.panels import draw_counts, draw_load, draw_space
+from tutorial_lib.views.progress_panels import draw_board, draw_breakers, draw_restarts
+from tutorial_lib.views.progress_text import (
+    board_lines,
+    board_summary,
+    breaker_lines,
+    breaker_summary,
+    restarts_lines,
+    restarts_summary,
+)
 from tutorial_lib.views.text import (
     counts_lines,
     counts_summary,
@@ -24,9 +33,19 @@ from tutorial_lib.views.text import (
     space_summary,
 )
 
-__all__ = ["VIEWS", "load_svg", "picture_of", "space_svg", "timeline_svg", "tuples_svg"]
+__all__ = [
+    "VIEWS",
+    "board_svg",
+    "breaker_svg",
+    "load_svg",
+    "picture_of",
+    "restarts_svg",
+    "space_svg",
+    "timeline_svg",
+    "tuples_svg",
+]
 
-VIEWS = ("lanes", "load", "tuples", "space")
+VIEWS = ("lanes", "load", "tuples", "space", "board", "restarts", "breaker")
 """What can be drawn of a frame."""
 
 
@@ -83,6 +102,44 @@ def space_svg(run: Run | Trace, at: float | None = None) -> Picture:
     return picture_of(frame_at(run, at), ["space"])
 
 
+def board_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw which task is queued, running, completed, failed or dead. Raises what `frame_at` raises.
+
+    Each task is a card with its number, and a dot for each attempt. A task is a tuple whose first field is
+    "task"; where its third field is a state, that is its state.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("write", actor="main", space="tasks", fields=("task", 7), time=1.0)
+    >>> board_svg(trace).words.splitlines()[0]
+    '1 task: 1 queued.'
+    """
+    return picture_of(frame_at(run, at), ["board"])
+
+
+def restarts_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw the restarts of each supervisor as beads. Raises what `frame_at` raises.
+
+    A bead is a ring; it turns solid when the supervisor gives up, which a square marks.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("restart", actor="w1", detail={"by": "boss"}, time=1.0)
+    >>> restarts_svg(trace).words.splitlines()[0]
+    'boss has made 1 restart.'
+    """
+    return picture_of(frame_at(run, at), ["restarts"], shows_playhead=at is not None)
+
+
+def breaker_svg(run: Run | Trace, at: float | None = None) -> Picture:
+    """Draw when each breaker was closed, open and half open, as a ribbon. Raises what `frame_at` raises.
+
+    >>> trace = Trace()
+    >>> _ = trace.record("open", actor="w1", fields=("printer",), time=2.0)
+    >>> breaker_svg(trace).words.splitlines()[0]
+    'printer is open.'
+    """
+    return picture_of(frame_at(run, at), ["breaker"], shows_playhead=at is not None)
+
+
 def picture_of(frame: Frame, views: Iterable[str], *, shows_playhead: bool = False) -> Picture:
     """Draw some of `VIEWS` of one frame, one below the other on the same time axis."""
     drawing = Drawing(WIDTH)
@@ -99,6 +156,15 @@ def picture_of(frame: Frame, views: Iterable[str], *, shows_playhead: bool = Fal
         elif view == "tuples":
             draw_counts(drawing, frame, shows_playhead=shows_playhead)
             new = "Tuples over time", counts_summary(frame), counts_lines(frame)
+        elif view == "board":
+            draw_board(drawing, frame)
+            new = "Task board", board_summary(frame), board_lines(frame)
+        elif view == "restarts":
+            draw_restarts(drawing, frame, shows_playhead=shows_playhead)
+            new = "Restarts", restarts_summary(frame), restarts_lines(frame)
+        elif view == "breaker":
+            draw_breakers(drawing, frame, shows_playhead=shows_playhead)
+            new = "Breakers", breaker_summary(frame), breaker_lines(frame)
         else:
             for space in frame.spaces:
                 draw_space(drawing, space)

@@ -15,7 +15,11 @@ from tutorial_lib.views.thinning import Bar
 from tutorial_lib.views.words import joined, padded, shortened
 
 __all__ = [
+    "COLUMNS",
+    "MOST_LANES",
+    "NAME_COLUMNS",
     "amount_words",
+    "axis_line",
     "count_label",
     "counts_lines",
     "counts_summary",
@@ -120,7 +124,7 @@ def lane_lines(frame: Frame) -> list[str]:
     lanes = frame.lanes[:MOST_LANES]
     lines = [frame.summary]
     if lanes:
-        lines += ["", f"{padded(scale.since, NAME_COLUMNS)}  {_axis(scale)}"]
+        lines += ["", f"{padded(scale.since, NAME_COLUMNS)}  {axis_line(scale)}"]
     for lane in lanes:
         words = " · ".join(filter(None, [status(lane), silence_words(lane, scale)]))
         lines.append(f"{padded(lane.name, NAME_COLUMNS)}  {_lane(lane, scale)}  {words}")
@@ -129,7 +133,8 @@ def lane_lines(frame: Frame) -> list[str]:
     return lines + _news(frame, lanes)
 
 
-def _axis(scale: Scale) -> str:
+def axis_line(scale: Scale) -> str:
+    """Return the numbers of the time axis."""
     line = ""
     for tick in scale.ticks(7):
         line = line.ljust(round(tick.place)) + tick.text
@@ -261,7 +266,7 @@ def counts_lines(frame: Frame) -> list[str]:
     scale = Scale(frame.begin, frame.end, 0, COLUMNS - 1)
     lines = [counts_summary(frame)]
     if frame.counts:
-        lines += ["", f"{padded(scale.since, LABEL_COLUMNS)}  {_axis(scale)}"]
+        lines += ["", f"{padded(scale.since, LABEL_COLUMNS)}  {axis_line(scale)}"]
     for line in frame.counts[:MOST_LANES]:
         label = padded(count_label(line, frame), LABEL_COLUMNS)
         lines.append(f"{label}  {_heights(line, scale, frame.time)}  {line.now} now, {line.most} at most")
