@@ -46,7 +46,7 @@ def test_each_shell_has_one_line_for_the_course_and_one_for_the_tests(shell: str
     assert "pip install -e . " in course.replace(";", " ")
     assert course.endswith("tutorial lab")
     assert 'pip install -e ".[test]"' in tests
-    assert tests.endswith("python -m pytest")
+    assert tests.endswith("python -m pytest -n 2 --dist loadfile")
 
 
 def test_the_reading_list_names_modules_in_the_order_of_their_imports() -> None:
