@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -72,7 +73,7 @@ class Service:
 
     def start(self) -> None:
         """Start the process and wait until it answers. Raises `RuntimeError`, with its last words, if not."""
-        with self._output.open("ab") as output:
+        with self._output.open("ab") as output, _signals_put_off():
             # In a session of its own, Ctrl-C reaches only us, and we stop the services in good order.
             self._process = subprocess.Popen(
                 self._command, stdout=output, stderr=output, env=self._environment, start_new_session=True
@@ -99,6 +100,26 @@ class Service:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+@contextmanager
+def _signals_put_off() -> Iterator[None]:
+    """Let Ctrl-C wait until the block has ended: a process that is started but not yet noted would stay."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach only the main thread
+        return
+    caught: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: caught.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in caught:
+            signal.raise_signal(late)
 
 
 class RealStack(Front):
