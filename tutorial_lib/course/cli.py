@@ -13,6 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,20 +91,27 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_exercise_commands(commands: Any) -> None:
     """Add what a notebook has as functions: list, check, hint, reset, solution, progress."""
-    for name, run, id_needed, text in (
-        ("list", list_exercises, None, "list the exercises, lesson by lesson"),
-        ("check", check, "?", "check the answers in your notebooks, all or one"),
-        ("hint", hint, 1, "print the next hint for an exercise"),
-        ("reset", reset, 1, "begin an exercise anew; your version is kept aside"),
-        ("solution", solution, 1, "print the worked solution of an exercise"),
-        ("progress", progress, None, "show how all exercises stand"),
+    for name, run, ids, text in (
+        ("list", list_exercises, "none", "list the exercises, lesson by lesson"),
+        ("check", check, "one or none", "check the answers in your notebooks, all or one"),
+        ("hint", partial(_at_the_desk, "hint"), "one", "print the next hint for an exercise"),
+        (
+            "reset",
+            partial(_at_the_desk, "reset"),
+            "one",
+            "begin an exercise anew; your version is kept aside",
+        ),
+        ("solution", partial(_at_the_desk, "solution"), "one", "print the worked solution of an exercise"),
+        ("progress", progress, "none", "show how all exercises stand"),
     ):
         command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         command.set_defaults(run=run)
-        if id_needed is not None:
-            how_many = "?" if id_needed == "?" else None
+        if ids != "none":
             command.add_argument(
-                "id", nargs=how_many, metavar="ID", help="the exercise, such as load-balance"
+                "id",
+                nargs="?" if ids == "one or none" else None,
+                metavar="ID",
+                help="the exercise, such as load-balance",
             )
 
 
@@ -186,7 +194,8 @@ def check(options: argparse.Namespace) -> int:
     from tutorial_lib.course.progress import progress_file
 
     if options.id is not None and options.id not in EXERCISES:
-        return _unknown(options.id)
+        print(f"There is no exercise {options.id!r}. tutorial list shows them all.", file=sys.stderr)
+        return 1
     kept_in = progress_file()
     folder = (Path.cwd() if kept_in is None else kept_in.parent) / "exercises"
     asked = [EXERCISES[options.id]] if options.id else list(EXERCISES.values())
@@ -205,26 +214,12 @@ def check(options: argparse.Namespace) -> int:
     return 0 if all_passed else 1
 
 
-def hint(options: argparse.Namespace) -> int:
-    """Print the next hint."""
-    return _at_the_desk("hint", options.id)
-
-
-def reset(options: argparse.Namespace) -> int:
-    """Begin an exercise anew."""
-    return _at_the_desk("reset", options.id)
-
-
-def solution(options: argparse.Namespace) -> int:
-    """Print the worked solution."""
-    return _at_the_desk("solution", options.id)
-
-
-def _at_the_desk(action: str, exercise: str) -> int:
+def _at_the_desk(action: str, options: argparse.Namespace) -> int:
+    """Call the function of this name that a notebook has, for one exercise."""
     from tutorial_lib.course import desk
 
     try:
-        getattr(desk, action)(exercise)
+        getattr(desk, action)(options.id)
     except ValueError as error:
         print(f"tutorial {action}: {error}", file=sys.stderr)
         return 1
@@ -237,11 +232,6 @@ def progress(options: argparse.Namespace) -> int:
 
     print(repr(desk.progress()))
     return 0
-
-
-def _unknown(exercise: str) -> int:
-    print(f"There is no exercise {exercise!r}. tutorial list shows them all.", file=sys.stderr)
-    return 1
 
 
 if __name__ == "__main__":
