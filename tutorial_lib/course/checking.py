@@ -38,7 +38,6 @@ SEEDS: Final = range(8)
 
 WALL_LIMIT: Final = 1.5  # real seconds; a run takes some milliseconds
 KEPT_OUTPUT: Final = 2_000  # characters of what an answer prints
-LONGEST_ERROR: Final = 300  # characters of the text of an error
 
 
 @dataclass(frozen=True)
