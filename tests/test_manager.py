@@ -34,6 +34,13 @@ async def test_the_same_name_is_the_same_space():
     assert manager.space("tasks") is not manager.space("results")
 
 
+def test_a_manager_lists_its_spaces():
+    """In the order in which they were asked for, each once."""
+    manager = connect()
+    names = ["tasks", "results", "tasks"]
+    assert [manager.space(name) for name in names][:2] == manager.spaces()
+
+
 @simulated_twice
 async def test_the_capacity_is_given_to_the_space():
     """``None`` by default: no bound."""

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from space_help import ended, settle, simulated_twice, started
 
-from tutorial_lib import ANY, SpaceClosed, TupleSpace, simulate, where
+from tutorial_lib import ANY, SpaceClosed, TupleSpace, hang, simulate, where
 
 
 @simulated_twice
@@ -505,3 +505,35 @@ def test_write_many_with_a_timeout_of_zero_does_not_wait():
         return asyncio.get_running_loop().time()
 
     assert simulate(main).result == 0
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3])
+def test_tuples_of_waiting_writers_arrive_in_the_order_of_their_waiting_whatever_the_seed(capacity):
+    """Also when the taker is quicker than the writers that were called: they come one after the other."""
+
+    async def main():
+        space = TupleSpace(capacity=capacity)
+        await space.write_many([("x", number) for number in range(capacity)])
+        for number in range(capacity, capacity + 5):
+            await started(space.write("x", number))
+        await space.take_all(limit=capacity)
+        return [(await space.take("x", int))[1] for _ in range(5)]
+
+    for seed in range(100):
+        assert simulate(main, seed=seed).result == list(range(capacity, capacity + 5)), seed
+
+
+@pytest.mark.parametrize("capacity", [1, 2])
+def test_a_writer_that_hangs_when_its_turn_comes_does_not_hold_up_the_others(capacity):
+    """It keeps the room that it was promised; others write into the rest, or hand over to a waiting taker."""
+
+    async def main():
+        space = TupleSpace(capacity=capacity)
+        await space.write_many([("x", 0)] * capacity)
+        for number in (1, 2, 3):
+            await started(space.write("x", number), name=f"w{number}")
+        await asyncio.sleep(2)
+        await space.take_all()
+        return [(await space.take("x", int, timeout=1))[1] for _ in range(2)]
+
+    assert simulate(main, faults=[hang("w1", at=1)]).result == [2, 3]

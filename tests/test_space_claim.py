@@ -295,6 +295,18 @@ async def test_bury_writes_the_fields_and_the_reason():
 
 
 @simulated_twice
+async def test_bury_needs_a_space():
+    """``None`` is no space for dead letters: the next worker would take the dead task for a new one."""
+    tasks = TupleSpace("tasks")
+    await tasks.write("task", 7)
+    async with tasks.claim("task", int, lease=5) as claim:
+        with pytest.raises(ValueError, match=r"bury\(\) needs the space for dead letters"):
+            await claim.bury(None, "no such customer")
+        await claim.release()
+    assert await tasks.read_all() == [("task", 7)]
+
+
+@simulated_twice
 async def test_leaving_without_an_error_completes():
     """The quiet end is the good end."""
     space = TupleSpace()

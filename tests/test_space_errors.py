@@ -26,6 +26,44 @@ async def renew(space, lease):
             await claim.release()
 
 
+# What a miss says
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "says"),
+    [
+        ([("task", 3)], ("task", lambda number: number > 1), "asked is a function. .* Did you mean where"),
+        ([("task",)], ("task", len, lambda number: True), "1 field, 3 asked. .* Did you mean where"),
+        (
+            [("flag", 1), (("task", 9),), ("task", "a")],
+            ("task", int),
+            r"There is \(\('task', 9\),\): its one field is a tuple\. For 2 fields leave out the inner",
+        ),
+        (
+            [("flag", 1), ("task", 9)],
+            (("task", int),),
+            r"There is \('task', 9\): 2 fields, and one asked that is a tuple. Leave out the inner brackets",
+        ),
+    ],
+)
+@simulated
+async def test_a_miss_says_what_was_probably_meant(written, asked, says):
+    """A function in place of where(...), and a pair of brackets too many, on either side."""
+    space = TupleSpace()
+    await space.write_many(written)
+    with pytest.raises(TimeoutError, match=says):
+        await space.take(*asked, timeout=1)
+
+
+@simulated
+async def test_functions_and_tuples_are_legal_fields_all_the_same():
+    """Nothing is refused: they match what equals them."""
+    space = TupleSpace()
+    await space.write_many([(("task", 9),), ("do", len)])
+    assert await space.take(("task", 9), timeout=0) == (("task", 9),)
+    assert await space.take("do", len, timeout=0) == ("do", len)
+
+
 # Every place in which a duration can be given: its name, and how to give it.
 DURATIONS = {
     "write ttl": ("ttl", lambda space, seconds: space.write("b", ttl=seconds)),
@@ -61,8 +99,10 @@ async def test_a_wrong_lease_is_refused(seconds):
     """As for the other durations; and ``None`` is not allowed, since a lease must end."""
     space = TupleSpace()
     await space.write("a")
-    with pytest.raises((TypeError, ValueError), match="lease"):
+    with pytest.raises((TypeError, ValueError), match="lease") as refused:
         space.claim("a", lease=seconds)
+    assert "or None" not in str(refused.value)
+    assert "0 or more" not in str(refused.value)
     with pytest.raises((TypeError, ValueError), match="lease"):
         await renew(space, seconds)
     assert await space.read_all() == [("a",)]

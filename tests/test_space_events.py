@@ -489,4 +489,66 @@ def test_a_write_that_waited_is_recorded_in_the_trace_of_its_writer():
         await writer
         return [event.kind for event in trace]
 
-    assert asyncio.run(main()) == ["wait", "write"]
+    assert asyncio.run(main()) == ["wait", "leave", "write"]
+
+
+@pytest.mark.parametrize("operation", ["take", "read", "claim"])
+@pytest.mark.parametrize("writer_has_trace", [True, False])
+def test_a_wait_is_recorded_in_the_trace_of_whoever_waited(operation, writer_has_trace):
+    """The writer who ends it may have another trace, or none, and tells of nothing but its write."""
+
+    async def main() -> tuple[list[str], list[str]]:
+        space = TupleSpace()
+        wait = claimed(space, "a") if operation == "claim" else getattr(space, operation)("a")
+        with Trace() as trace:
+            waiter = await started(wait)
+        if writer_has_trace:
+            with Trace() as other:
+                await space.write("a")
+        else:
+            other = Trace()
+            await space.write("a")
+        await waiter
+        return [event.kind for event in trace], [event.kind for event in other]
+
+    told, other = asyncio.run(main())
+    assert told == ["wait", "leave", operation]
+    assert other == (["write"] if writer_has_trace else [])
+
+
+@pytest.mark.parametrize("operation", ["take", "claim"])
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_delivery_cancelled_before_receipt_is_recorded_in_the_trace_of_its_receiver(operation, waits):
+    """Another task without a trace uses the space while the tuple is on its way."""
+
+    async def main() -> list[str]:
+        space = TupleSpace()
+        if not waits:
+            await space.write("a")
+        with Trace() as trace:
+            wait = claimed(space, "a") if operation == "claim" else space.take("a")
+            receiver = asyncio.create_task(wait)
+            await asyncio.sleep(0)
+        if waits:
+            await space.write("a")
+        await space.write("b")
+        receiver.cancel()
+        await settle()
+        assert await space.read_all("a") == [("a",)]
+        return [event.kind for event in trace]
+
+    assert asyncio.run(main())[-2:] == [operation, "release"]
+
+
+def test_whoever_has_no_trace_leaves_no_mark_in_that_of_another():
+    """A taker without a trace is served by a writer that has one."""
+
+    async def main() -> list[str]:
+        space = TupleSpace()
+        taker = await started(space.take("a"))
+        with Trace() as trace:
+            await space.write("a")
+        await taker
+        return [event.kind for event in trace]
+
+    assert asyncio.run(main()) == ["write"]

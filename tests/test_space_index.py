@@ -67,6 +67,21 @@ def test_numbers_of_tuples_that_are_gone_never_outnumber_the_live_by_more_than_a
     assert asyncio.run(main()) <= DEAD_ALLOWED + 1
 
 
+def test_a_space_with_an_index_serves_as_a_queue_through_every_tidying_up():
+    """The oldest tuple is taken thousands of times, also where dead numbers are thrown out in between."""
+
+    async def main() -> list[int]:
+        space = TupleSpace()
+        await space.write("item", 0)
+        await space.write("other", 0)
+        await space.take("other", 0)  # not the oldest, so there is an index from now on
+        for number in range(1, 5_000):
+            await space.write("item", number)
+        return [(await space.try_take(ANY, int))[1] for _ in range(5_000)]
+
+    assert asyncio.run(main()) == list(range(5_000))
+
+
 def test_unhashable_fields_leave_nothing_behind_either():
     """They are kept in a list of their own, which is cleaned like the rest."""
 

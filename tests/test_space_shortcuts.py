@@ -73,19 +73,39 @@ def test_the_number_of_deliveries_comes_back_with_the_tuple():
     assert left == {}
 
 
-def test_a_tuple_that_stays_in_front_does_not_pile_up_those_behind_it():
-    """100,000 tuples pass by one that nobody takes."""
+@pytest.mark.parametrize("pattern", [("task", 7), ("task", ANY)])
+@pytest.mark.parametrize("other", ["task", "state"])
+def test_a_tuple_that_comes_back_again_and_again_does_not_pile_up(pattern, other):
+    """It is given back 5,000 times, taken by its key or as the oldest, with newer ones behind it."""
 
     async def main() -> int:
         space, most = TupleSpace(), 0
-        await space.write("state", "running")
-        for number in range(100_000):
-            await space.write("task", number)
-            assert await space.try_take("task", ANY) == ("task", number)
-            most = max(most, len(space._store._line))
+        await space.write("task", 7)
+        await space.write(other, 8)
+        for _ in range(5_000):
+            async with space.claim(*pattern, lease=5) as claim:
+                assert claim.fields == ("task", 7)
+                await claim.release()
+            most = max(most, len(space._store._came_back))
+        assert await space.read_all() == [("task", 7), (other, 8)]
         return most
 
-    assert asyncio.run(main()) <= DEAD_ALLOWED + 2
+    assert run_untraced(main) <= DEAD_ALLOWED
+
+
+def test_a_tuple_that_came_back_is_the_oldest_again():
+    """Younger ones were taken meanwhile, so that it is far behind what is looked at first."""
+
+    async def main() -> list[Any]:
+        space = TupleSpace()
+        await space.write_many([("task", number) for number in range(100)])
+        async with space.claim("task", ANY, lease=5) as claim:
+            for number in range(1, 50):
+                assert await space.try_take("task", ANY) == ("task", number)
+            await claim.release()
+        return [await space.try_take("task", ANY) for _ in range(2)]
+
+    assert run_untraced(main) == [("task", 0), ("task", 50)]
 
 
 def test_keys_that_are_gone_leave_nothing_behind():

@@ -9,7 +9,7 @@ import weakref
 import pytest
 from space_help import ended, settle, simulated, simulated_twice, started
 
-from tutorial_lib import ANY, SpaceClosed, TupleSpace
+from tutorial_lib import ANY, SpaceClosed, Stalled, TupleSpace, simulate, where
 
 
 async def next_event(events):
@@ -337,3 +337,51 @@ async def test_waiting_can_be_watched():
         wait, leave = await next_event(events), await next_event(events)
     assert (wait.kind, wait.detail["operation"], wait.detail["pattern"]) == ("wait", "take", ("a", int))
     assert (leave.kind, leave.detail["why"]) == ("leave", "served")
+
+
+def test_whoever_is_stuck_in_a_watch_is_named():
+    """`Stalled` says who waits for an event, and in which space."""
+
+    async def main():
+        async with TupleSpace("news").watch("headline") as events:
+            async for _ in events:
+                pass
+
+    with pytest.raises(Stalled, match="main waits in watch for the next event in news"):
+        simulate(main)
+
+
+@simulated
+async def test_pending_events_are_taken_without_waiting():
+    """All that came, oldest first, and each once. The first one says how many were missed."""
+    space = TupleSpace()
+    async with space.watch(kinds="write", limit=2) as events:
+        await space.write_many([(1,), (2,), (3,)])
+        assert [(event.fields, event.detail) for event in events.pending()] == [
+            ((2,), {"missed": 1}),
+            ((3,), {}),
+        ]
+        assert events.pending() == []
+
+
+@simulated
+async def test_whose_test_fails_learns_of_it_from_pending_too():
+    """After the events that came before."""
+    space = TupleSpace()
+    async with space.watch(where(lambda number: 1 / number, "not 0"), kinds="write") as events:
+        await space.write_many([(1,), (0,)])
+        assert len(events.pending()) == 1
+        with pytest.raises(ZeroDivisionError):
+            events.pending()
+
+
+@simulated
+async def test_a_watch_is_over_when_nothing_can_come_and_all_was_read():
+    """After the end of the space its last events are still there to be read."""
+    space = TupleSpace()
+    async with space.watch() as events:
+        assert not events.is_over
+        await space.close()
+        assert not events.is_over
+        assert [event.kind for event in events.pending()] == ["shut"]
+        assert events.is_over

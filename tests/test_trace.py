@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from pathlib import Path
 
@@ -290,6 +291,15 @@ def test_nan_comes_back_as_nan(tmp_path):
     trace = Trace()
     trace.record("note", fields=(math.nan,))
     assert math.isnan(saved_and_loaded(trace, tmp_path)[0].fields[0])
+
+
+def test_every_line_of_the_file_is_plain_json(tmp_path):
+    """Other programs read it, too, and JSON knows no nan and no infinity."""
+    trace = Trace()
+    trace.record("note", fields=(math.nan, math.inf, -math.inf), detail={"float": "nan"})
+    loaded = saved_and_loaded(trace, tmp_path)
+    assert repr(list(loaded)) == repr(list(trace))
+    json.loads((tmp_path / "trace.jsonl").read_text(encoding="utf-8"), parse_constant=pytest.fail)
 
 
 class Unprintable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from tutorial_lib.patterns import ANY, Pattern, Where, pattern_text, shown
@@ -13,9 +14,11 @@ __all__ = [
     "check_count",
     "check_duration",
     "check_lease",
+    "check_limit",
     "check_pattern",
     "check_period",
     "checked_tuple",
+    "checked_tuples",
 ]
 
 
@@ -37,6 +40,15 @@ def checked_tuple(fields: Fields) -> Fields:
         if type(value) not in ATOMS:
             return _checked_copy(fields)
     return fields
+
+
+def checked_tuples(tuples: Iterable[Any]) -> list[Fields]:
+    """Return the tuples to be stored by write_many, all of them checked and copied."""
+    if isinstance(tuples, (str, bytes)) or not isinstance(tuples, Iterable):
+        raise TypeError(
+            f"write_many() needs a list of tuples, got {shown(tuples)}. Write write_many([('task', 1)])."
+        )
+    return [checked_tuple(as_tuple(item, "write_many() needs tuples")) for item in tuples]
 
 
 def _checked_copy(fields: Fields) -> Fields:
@@ -84,7 +96,18 @@ def check_lease(lease: float) -> None:
         raise TypeError(
             "lease is a number of seconds, got None: a claim without end would lose the tuple in a crash."
         )
-    check_duration("lease", lease, zero=False)
+    if isinstance(lease, bool) or not isinstance(lease, (int, float)):
+        raise TypeError(f"lease is a number of seconds, got {shown(lease)}.")
+    if not 0 < lease <= sys.float_info.max:
+        raise ValueError(f"lease is a finite number of seconds above 0, got {shown(lease)}.")
+
+
+def check_limit(limit: int | None) -> None:
+    """Check the largest number of tuples that take_all may take. None means no limit."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
+        raise TypeError(f"take_all() needs a whole number or None as limit, got {shown(limit)}.")
+    if limit is not None and limit < 0:
+        raise ValueError(f"take_all() needs a limit of 0 or more, got {shown(limit)}.")
 
 
 def check_period(name: str, value: float) -> None:

@@ -18,8 +18,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import types
-from collections.abc import Generator
+from asyncio import get_running_loop  # by its bare name, as every operation calls it
+from collections.abc import Generator, Iterable
 from contextvars import Context
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -27,7 +29,7 @@ from tutorial_lib.claims import Claim
 from tutorial_lib.near_miss import near_miss
 from tutorial_lib.patterns import Pattern, pattern_text, shown
 from tutorial_lib.store import Fields, Store, Waiters, copied, fits, fits_plainly
-from tutorial_lib.trace import Event, Trace, current_life, trace_variable
+from tutorial_lib.trace import Event, Life, Trace, current_life, trace_now
 from tutorial_lib.watching import Watch
 
 if TYPE_CHECKING:
@@ -54,34 +56,27 @@ _Parcel = tuple[int, Fields, _Expiry | None, int]
 its expiry (None if it never expires), and how many deliveries failed. A plain tuple is made fastest."""
 
 
+@dataclass(slots=True, eq=False)  # without slots each would get a dictionary of its own when it is served
 class _Waiter:
     """Somebody who waits for a tuple, or for room to write one."""
 
+    number: int  # the order of arrival
+    operation: str
+    pattern: Pattern  # for a writer: its tuple
+    deadline: float | None
+    life: Life
+    trace: Trace | None  # whoever wakes it may have another one
+    call: asyncio.Future[str | Exception]
     line: Waiters[_Waiter] | None = None  # the others who wait for a tuple; None for a writer
     place: Any = None  # where it stands in this line
     timer: asyncio.TimerHandle | None = None
-    dismissed = False
-    lease = 0.0
+    dismissed: bool = False
+    lease: float = 0.0
     # what it was handed, and what is needed to give that back; for a writer, its reserved number
     fields: Fields = ()
     parcel: _Parcel | None = None
     claim: Claim | None = None
     seq: int | None = None
-
-    def __init__(
-        self,
-        number: int,
-        operation: str,
-        pattern: Pattern,
-        deadline: float | None,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self.number = number  # the order of arrival
-        self.operation = operation
-        self.pattern = pattern  # for a writer: its tuple
-        self.deadline = deadline
-        self.life = current_life(loop)
-        self.call: asyncio.Future[str | Exception] = loop.create_future()
 
     def detail(self) -> dict[str, Any]:
         """Return what the events of this wait tell. A tuple to be written is copied: it will be stored."""
@@ -144,14 +139,14 @@ class Board:
         """Hand a new tuple to whoever waits for it, or store it."""
         expiry = None if ttl is None else (self._moment_in(ttl), current_life(self._loop).name)
         seq = self._store.next_number() if place is None else place
-        if self._hand_over((seq, fields, expiry, 0)):
-            if self._writers:
-                self._call_writers()  # the room that this tuple was promised is free
-            return
-        self._store.add(seq, fields)  # for a number that was reserved: later ones may be here already
-        if expiry is not None:
-            self._expiries[seq] = expiry
-            self._remind(expiry[0], seq, 0)
+        somebody_waits = self._takers.size or self._readers.size
+        if not (somebody_waits and self._hand_over((seq, fields, expiry, 0))):
+            self._store.add(seq, fields)  # for a number that was reserved: later ones may be here already
+            if expiry is not None:
+                self._expiries[seq] = expiry
+                self._remind(expiry[0], seq, 0)
+        if self._writers:
+            self._call_writers()  # if it was a writer that was called, the next may come now
 
     def _hand_over(self, parcel: _Parcel) -> bool:
         """Show a tuple to all readers that wait for it, give it to the first taker; tell if one took it."""
@@ -161,20 +156,20 @@ class Board:
         for reader in readers:
             reader.fields = copied(fields)
             self._dismiss(reader, _SERVED)
-            if self._watched:
-                self._record("read", fields, actor=reader.life.name)
+            if self._watched or reader.trace is not None:
+                self._record("read", fields, waiter=reader)
         while self._failed:
             self._dismiss(*self._failed.pop(0))
         if taker is None:
             return False
         self._dismiss(taker, _SERVED)
         if taker.operation == "claim":
-            taker.claim = self._open_claim(parcel, taker.lease, taker.life.name)
+            taker.claim = self._open_claim(parcel, taker.lease, taker.life.name, taker)
         else:
             taker.fields = fields
             taker.parcel = parcel
-            if self._watched:
-                self._record("take", fields, actor=taker.life.name)
+            if self._watched or taker.trace is not None:
+                self._record("take", fields, waiter=taker)
         return True
 
     def _wants(self, waiter: _Waiter, fields: Fields) -> bool:
@@ -207,6 +202,7 @@ class Board:
 
     def _return_undelivered(self, parcel: _Parcel) -> None:
         """Give back a tuple whose taker was cancelled before it had it."""
+        self._find_trace()
         if self._watched:
             self._record("release", parcel[1])
         self._give_back(parcel)
@@ -226,7 +222,7 @@ class Board:
                 self._remind(expiry[0], seq, 0)
         self._call_writers()
 
-    def _open_claim(self, parcel: _Parcel, lease: float, holder: str) -> Claim:
+    def _open_claim(self, parcel: _Parcel, lease: float, holder: str, waiter: _Waiter | None = None) -> Claim:
         seq, fields, expiry, attempts = parcel
         deadline = self._moment_in(lease)
         space = cast("TupleSpace", self)  # the only kind of board that is ever made
@@ -235,9 +231,9 @@ class Board:
         if expiry is not None:
             self._expiries[seq] = expiry  # its ttl goes on while it is claimed
         self._remind(deadline, seq, claim.token)
-        if self._watched:
+        if self._watched or (waiter is not None and waiter.trace is not None):
             detail = {"attempt": claim.attempt, "token": claim.token, "deadline": deadline}
-            self._record("claim", fields, detail, actor=holder)
+            self._record("claim", fields, detail, actor=holder, waiter=waiter)
         return claim
 
     def _end_claim(self, claim: Claim, kind: str, *, failed: bool) -> None:
@@ -268,7 +264,7 @@ class Board:
             )
         if timeout == 0:
             await let_others_run()
-            raise self._timeout_error(operation, pattern, timeout)
+            raise self._timeout_error(operation, pattern, timeout)  # quickly: whoever polls asks often
         waiter = self._arrive(operation, pattern, timeout)
         waiter.lease = lease
         waiter.line = self._readers if operation == "read" else self._takers
@@ -281,6 +277,7 @@ class Board:
             if waiter.parcel is not None:
                 self._return_undelivered(waiter.parcel)
             elif waiter.claim is not None and waiter.claim._ended == "":
+                self._find_trace()
                 self._end_claim(waiter.claim, "release", failed=False)
             elif not waiter.dismissed:
                 self._dismiss(waiter, _CANCELLED)
@@ -289,7 +286,7 @@ class Board:
         if outcome == _SERVED:
             return waiter
         if outcome == _TIMED_OUT:
-            raise self._timeout_error(operation, pattern, timeout)
+            raise self._timeout_error(operation, pattern, timeout, self._store.live.values())
         if outcome == _CLOSED:
             raise SpaceClosed(
                 f"{operation}{pattern_text(pattern)}: space {self.name!r} was closed during the wait."
@@ -326,7 +323,7 @@ class Board:
                     f"{operation}{pattern_text(fields)}: {self.name!r} was closed during the wait for room."
                 )
             assert writer.seq is not None
-            if self._is_wanted(fields) or (self._has_room() and self._is_first(writer)):
+            if self._may_write(writer):
                 return writer.seq
             # Whoever wanted the tuple has gone, or a tuple came back, in the moment since the call.
             self._wait_again(writer)
@@ -336,7 +333,8 @@ class Board:
         """Make a waiter and set its timer."""
         deadline = None if timeout is None else self._moment_in(timeout)
         assert self._loop is not None
-        waiter = _Waiter(next(self._arrivals), operation, pattern, deadline, self._loop)
+        life, call = current_life(self._loop), self._loop.create_future()
+        waiter = _Waiter(next(self._arrivals), operation, pattern, deadline, life, self._trace, call)
         if self._watched:
             self._record("wait", (), waiter.detail())
         if deadline is not None:
@@ -354,39 +352,59 @@ class Board:
             self._set_timer(writer, writer.deadline)
 
     def _call_writers(self) -> None:
-        """Call the waiting writers for whose tuples there is room now, or somebody who wants them."""
-        if not self._writers:
+        """Call the oldest writer for whose tuple there is room now, or somebody who wants it.
+
+        One at a time, so that they write in order: the next is called when this one has written. Whoever
+        hangs keeps the room that it was promised, but holds up nobody.
+        """
+        if not self._writers or self._coming():
             return
         for writer in list(self._writers.values()):
             if writer.call.done():
                 continue
-            if self._accepts(writer.pattern):
+            if self._has_room() or self._is_wanted(writer.pattern):
                 writer.seq = self._store.next_number()
                 self._called[writer.number] = writer
                 self._dismiss(writer, _SERVED)
+                if self._coming():
+                    return
             elif not self._takers.size:
                 return
 
-    def _accepts(self, fields: Fields) -> bool:
-        """Tell whether a tuple may be written now: there is room, or somebody waits to take it."""
-        return self._has_room() or (self._takers.size > 0 and self._is_wanted(fields))
+    def _coming(self) -> list[_Waiter]:
+        """Return the writers that were called and are about to write."""
+        if not self._called:
+            return []
+        hangs = getattr(self._loop, "is_silent", None)  # only on a virtual loop can anybody hang
+        return [writer for writer in self._called.values() if hangs is None or not hangs(writer.life)]
 
-    def _has_room(self) -> bool:
+    def _accepts(self, fields: Fields) -> bool:
+        """Tell whether a new tuple may be written now: there is room, or somebody waits to take it."""
+        return self._has_room(len(self._writers)) or self._is_wanted(fields)
+
+    def _has_room(self, places: int = 0) -> bool:
+        """Tell whether there is room for one more tuple when ``places`` more are taken."""
         if self.capacity is None:
             return True
-        return len(self._store) + len(self._claims) + len(self._called) < self.capacity
-
-    def _is_first(self, writer: _Waiter) -> bool:
-        """Tell whether no writer is waiting that came before this one."""
-        for other in self._writers.values():
-            if not other.call.done():  # a cancelled one stands in the line until it runs
-                return other.number > writer.number
-        return True
+        return len(self._store) + len(self._claims) + len(self._called) + places < self.capacity
 
     def _is_wanted(self, fields: Fields) -> bool:
+        """Tell whether somebody waits to take this tuple, and no writer is about to write one for it."""
+        if not self._takers.size:
+            return False
         taker = self._takers.first(fields, self._wants)
+        wanted = taker is not None and not any(self._wants(taker, one.pattern) for one in self._coming())
         self._failed.clear()  # whoever's test raised learns of it when the tuple is offered
-        return taker is not None
+        return wanted
+
+    def _may_write(self, writer: _Waiter) -> bool:
+        """Tell whether a writer that was called can write, and takes no older one's taker or room."""
+        older = [other for other in self._writers.values() if other.number < writer.number]
+        older = [other for other in older if not other.call.done()]  # the cancelled wait for their turn to go
+        taker = self._takers.first(writer.pattern, self._wants)
+        is_wanted = taker is not None and not any(self._wants(taker, other.pattern) for other in older)
+        self._failed.clear()
+        return is_wanted or (not older and self._has_room())
 
     def _set_timer(self, waiter: _Waiter, deadline: float) -> None:
         assert self._loop is not None
@@ -414,9 +432,9 @@ class Board:
         # Who was cancelled is called already, or its loop is closed and nobody is there to be called.
         if outcome is not _CANCELLED and not waiter.call.done():
             waiter.call.set_result(outcome)
-        if self._watched:
+        if self._watched or waiter.trace is not None:
             why = outcome if isinstance(outcome, str) else "error"
-            self._record("leave", (), {**waiter.detail(), "why": why}, actor=waiter.life.name)
+            self._record("leave", (), {**waiter.detail(), "why": why}, waiter=waiter)
 
     def _all_waiters(self) -> list[_Waiter]:
         waiters = [*self._takers, *self._readers, *self._writers.values()]
@@ -480,6 +498,15 @@ class Board:
         for watch in self._watches:
             watch.end()
 
+    def _empty(self) -> None:
+        """Let go of every tuple, claimed ones too. For a space that is shut and will not be used again."""
+        for claim in list(self._claims.values()):
+            self._forget_claim(claim, "remove")
+        self._store = Store()
+        self._expiries.clear()
+        self._attempts.clear()
+        self._moments.clear()
+
     def _record_expiry(self, fields: Fields, expiry: tuple[float, str]) -> None:
         if self._watched:
             self._record("expire", fields, actor=expiry[1])
@@ -492,22 +519,30 @@ class Board:
 
         A space is quiet while it has room without bound and nobody watches or records, and no tuple has a
         time limit or failed deliveries. ``_quiet_loop`` is the space's loop then, and None as soon as there
-        is more to look after. So `write` and `try_take`, the busiest operations, learn by one comparison
-        that they need nothing of this.
+        is more to look after. The busiest operations ask for it themselves, in the same words.
         """
-        loop = asyncio.get_running_loop()
-        if loop is self._quiet_loop and trace_variable.get() is None:
-            return
+        loop = get_running_loop()
+        if loop is not self._quiet_loop or trace_now() is not None:
+            self._look_around(loop)
+
+    def _look_around(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Do what `_begin` is for, in a space that is not quiet. ``loop`` is the running one."""
         if loop is not self._loop:
             self._move_to(loop)
-        self._trace = trace_variable.get()
-        self._watched = self._trace is not None or bool(self._watches)
+        self._find_trace()
         if self._moments and self._moments[0][0] <= loop.time():
             self._end_what_is_over()
         has_more_to_do = (
             self._watched or self._moments or self._attempts or self._closed or self.capacity is not None
         )
         self._quiet_loop = None if has_more_to_do else self._loop
+
+    def _find_trace(self) -> None:
+        """Look up who keeps the diary. To be done again after an await: another task may have another one."""
+        self._trace = trace_now()
+        self._watched = self._trace is not None or bool(self._watches)
+        if self._watched:
+            self._quiet_loop = None
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Belong to ``loop`` from now on, if no other loop is still using this space."""
@@ -578,16 +613,26 @@ class Board:
         return self._loop.time()
 
     def _record(
-        self, kind: str, fields: Fields = (), detail: dict[str, Any] | None = None, actor: str | None = None
+        self,
+        kind: str,
+        fields: Fields = (),
+        detail: dict[str, Any] | None = None,
+        *,
+        actor: str | None = None,
+        waiter: _Waiter | None = None,
     ) -> None:
-        name = current_life(self._loop).name if actor is None else actor
-        fields = copied(fields)
-        if self._trace is not None:
-            event = self._trace.record(
-                kind, actor=name, space=self.name, fields=fields, detail=detail, time=self._now()
-            )
+        """Tell the trace and the watches of an event: of the running task, this actor, or this waiter."""
+        if waiter is not None:
+            name, trace = waiter.life.name, waiter.trace
         else:
-            event = Event(next(self._event_numbers), self._now(), name, kind, self.name, fields, detail or {})
+            name = current_life(self._loop).name if actor is None else actor
+            trace = self._trace
+        fields = copied(fields)
+        time = self._now()
+        if trace is not None:
+            event = trace.record(kind, actor=name, space=self.name, fields=fields, detail=detail, time=time)
+        else:
+            event = Event(next(self._event_numbers), time, name, kind, self.name, fields, detail or {})
         for watch in self._watches:
             watch.offer(event)
 
@@ -596,11 +641,13 @@ class Board:
             f"{operation}: space {self.name!r} is closed, and nothing can be written to it any more."
         )
 
-    def _timeout_error(self, operation: str, pattern: Pattern, timeout: float | None) -> TimeoutError:
+    def _timeout_error(
+        self, operation: str, pattern: Pattern, timeout: float | None, there: Iterable[Fields] = ()
+    ) -> TimeoutError:
         what = "had no room" if operation in _WRITING else "had no match"
         waited = "at once" if not timeout else f"within {timeout:g} s"
         text = f"{operation}{pattern_text(pattern)}: space {self.name!r} {what} {waited}."
-        near = "" if operation in _WRITING else near_miss(pattern, self._store.live.values())
+        near = near_miss(pattern, there)
         return TimeoutError(f"{text} {near}" if near else text)
 
     def stuck(self) -> list[str]:
@@ -611,6 +658,17 @@ class Board:
             if waiter.operation in _WRITING:
                 sentences.append(f"{who} for room in {self.name} for {shown(waiter.pattern)}. It is full.")
             else:
-                near = near_miss(waiter.pattern, self._store.live.values()) or "The space is empty."
-                sentences.append(f"{who} for {pattern_text(waiter.pattern)} in {self.name}. {near}")
+                sentences.append(self._why_stuck(who, waiter.pattern))
+        sentences += [self._why_watching(watch) for watch in self._watches if watch.is_awaited]
         return sentences
+
+    def _why_watching(self, watch: Watch) -> str:
+        assert watch.life is not None
+        if watch.wish is None:
+            return f"{watch.life.name} waits in watch for the next event in {self.name}."
+        operation, pattern = watch.wish()
+        return self._why_stuck(f"{watch.life.name} waits in {operation}", pattern)
+
+    def _why_stuck(self, who: str, pattern: Pattern) -> str:
+        near = near_miss(pattern, self._store.live.values()) or "The space is empty."
+        return f"{who} for {pattern_text(pattern)} in {self.name}. {near}"

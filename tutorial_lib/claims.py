@@ -56,7 +56,7 @@ class Claim:
         self.token = token
         self.deadline = deadline
         self.holder = holder
-        self._ended = ""  # how it ended: "complete", "bury", "release", "lapse"
+        self._ended = ""  # how it ended: "complete", "bury", "release", "lapse", "remove"
         self._was_told = False  # whether the holder has learned that it was too late
 
     def __repr__(self) -> str:
@@ -91,7 +91,24 @@ class Claim:
 
         Raises what `complete` raises.
         """
+        if to is None:  # elsewhere that is the space of the claim, where the next worker would find it
+            raise ValueError("bury() needs the space for dead letters, got None. Write bury(dead, reason).")
         await self._space._complete(self, "bury", (*self._original, reason), to, {"reason": reason})
+
+    def _refusal(self, what: str) -> StaleClaim:
+        """Return the error for a holder that is too late to do ``what``, and note that it was told."""
+        why = {
+            "lapse": f"its lease was over at {self.deadline:.6g} s",
+            "complete": "it is completed already",
+            "release": "it was given back already",
+            "bury": "it is buried already",
+            "remove": "its space was removed",
+        }[self._ended]
+        self._was_told = True
+        return StaleClaim(
+            f"{self.holder} cannot {what} {shown(self.fields)}: {why}. Nothing was changed. "
+            "Claim again for the next tuple. If the work takes longer, use a longer lease or renew it."
+        )
 
 
 class ClaimEntry:

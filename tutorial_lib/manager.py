@@ -80,6 +80,36 @@ class SpaceManager:
             )
         return space
 
+    def spaces(self) -> list[TupleSpace]:
+        """Return the spaces that have been asked for so far, in the order in which they were.
+
+        >>> manager = connect("memory://")
+        >>> tasks, results = manager.space("tasks"), manager.space("results")
+        >>> [space.name for space in manager.spaces()]
+        ['tasks', 'results']
+        """
+        return list(self._spaces.values())
+
+    async def remove(self, name: str) -> None:
+        """Close the space of this name and forget it, with everything in it.
+
+        Whoever waits there gets `SpaceClosed`, whoever holds a claim `StaleClaim`, and watches end. The same
+        name gives a new, empty space afterwards. If there is no space of this name, nothing happens.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with connect("memory://") as manager:
+        ...         await manager.space("round 1").write("task", 1)
+        ...         await manager.remove("round 1")
+        ...         return await manager.space("round 1").count()
+        >>> asyncio.run(main())
+        0
+        """
+        space = self._spaces.pop(name, None)
+        if space is not None:
+            await space.close()
+            space._empty()
+
     def _new_space(self, name: str, capacity: int | None) -> TupleSpace:
         return TupleSpace(name, capacity=capacity)
 

@@ -26,15 +26,24 @@ step, without an ``await`` in between, and the one step that has an ``await`` af
 from __future__ import annotations
 
 import asyncio
+from asyncio import get_running_loop  # by its bare name, as every operation calls it
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
+from tutorial_lib.arguments import (
+    as_tuple,
+    check_duration,
+    check_lease,
+    check_limit,
+    check_pattern,
+    checked_tuple,
+    checked_tuples,
+)
 from tutorial_lib.board import Board, SpaceClosed, let_others_run
 from tutorial_lib.claims import REFUSED, Claim, ClaimEntry, StaleClaim
 from tutorial_lib.patterns import Pattern, shown
 from tutorial_lib.store import Fields, copied
-from tutorial_lib.trace import current_life, trace_variable
+from tutorial_lib.trace import current_life, trace_now
 from tutorial_lib.watching import SPACE_KINDS, Watch
 
 __all__ = ["Claim", "SpaceClosed", "SpaceStats", "StaleClaim", "TupleSpace", "WaiterInfo"]
@@ -105,9 +114,10 @@ class TupleSpace(Board):
         class); `TypeError` for a value that cannot be copied; `TimeoutError`; `SpaceClosed`. After any
         error, cancellation included, the tuple has not been written.
         """
+        loop = get_running_loop()
+        is_quiet = loop is self._quiet_loop and trace_now() is None
         if (
-            asyncio.get_running_loop() is self._quiet_loop
-            and trace_variable.get() is None
+            is_quiet
             and ttl is None
             and timeout is None
             and not self._takers.size
@@ -121,7 +131,8 @@ class TupleSpace(Board):
             check_duration("ttl", ttl, zero=False)
         if timeout is not None:
             check_duration("timeout", timeout)
-        self._begin()
+        if not is_quiet:
+            self._look_around(loop)
         if self._closed:
             raise self._closed_error("write")
         place = None
@@ -147,11 +158,7 @@ class TupleSpace(Board):
         >>> asyncio.run(main())
         (2, 2)
         """
-        if isinstance(tuples, (str, bytes)) or not isinstance(tuples, Iterable):
-            raise TypeError(
-                f"write_many() needs a list of tuples, got {shown(tuples)}. Write write_many([('task', 1)])."
-            )
-        ready = [checked_tuple(as_tuple(item, "write_many() needs tuples")) for item in tuples]
+        ready = checked_tuples(tuples)
         check_duration("ttl", ttl, zero=False)
         check_duration("timeout", timeout)
         self._begin()
@@ -230,10 +237,13 @@ class TupleSpace(Board):
         closed space. A taker that is cancelled has taken nothing. A taker that crashes after this has
         taken the tuple with it: `claim` is for work that must not be lost.
         """
-        check_pattern("take", pattern)
+        if not pattern:
+            check_pattern("take", pattern)
         if timeout is not None:
             check_duration("timeout", timeout)
-        self._begin()
+        loop = get_running_loop()
+        if loop is not self._quiet_loop or trace_now() is not None:
+            self._look_around(loop)
         parcel = self._take_out(pattern)
         if parcel is None:
             return (await self._wait_for_match("take", pattern, timeout)).fields
@@ -273,10 +283,12 @@ class TupleSpace(Board):
         polls does not freeze its neighbours; when it finds one it does not. Raises `ValueError` without a
         pattern.
         """
-        is_quiet = asyncio.get_running_loop() is self._quiet_loop and trace_variable.get() is None
-        if not (is_quiet and pattern):
+        loop = get_running_loop()
+        is_quiet = loop is self._quiet_loop and trace_now() is None
+        if not pattern:
             check_pattern("try_take", pattern)
-            self._begin()
+        if not is_quiet:
+            self._look_around(loop)
         found = self._store.take(pattern)
         if found is None:
             await let_others_run()
@@ -307,10 +319,7 @@ class TupleSpace(Board):
 
         Without a pattern, everything. Never waits for a tuple; pauses as `try_take` does.
         """
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-            raise TypeError(f"take_all() needs a whole number or None as limit, got {shown(limit)}.")
-        if limit is not None and limit < 0:
-            raise ValueError(f"take_all() needs a limit of 0 or more, got {shown(limit)}.")
+        check_limit(limit)
         self._begin()
         taken = [self._remove(seq) for seq in self._store.all(pattern)[:limit]]
         if self._watched:
@@ -376,6 +385,7 @@ class TupleSpace(Board):
         try:
             await let_others_run()
         except BaseException:
+            self._find_trace()
             self._end_claim(claim, "release", failed=False)
             raise
         return claim
@@ -411,7 +421,7 @@ class TupleSpace(Board):
         place = None
         if new and target._closed:
             raise target._closed_error(kind)
-        while new and target is not self and not target._accepts(new):
+        while new and target is not self and place is None and not target._accepts(new):
             try:
                 place = await target._wait_for_room(kind, new, claim.deadline - self._now())
             except TimeoutError:
@@ -433,21 +443,11 @@ class TupleSpace(Board):
 
     def _check_holds(self, claim: Claim, what: str) -> None:
         if not self._holds(claim):
-            why = {
-                "lapse": f"its lease was over at {claim.deadline:.6g} s",
-                "complete": "it is completed already",
-                "release": "it was given back already",
-                "bury": "it is buried already",
-            }[claim._ended]
             if claim._ended == "lapse" and not claim._was_told and self._trace is not None:
                 detail = {"text": REFUSED, "step": what}
                 fields = copied(claim.fields)
                 self._trace.record("note", actor=claim.holder, space=self.name, fields=fields, detail=detail)
-            claim._was_told = True
-            raise StaleClaim(
-                f"{claim.holder} cannot {what} {shown(claim.fields)}: {why}. Nothing was changed. "
-                "Claim again for the next tuple. If the work takes longer, use a longer lease or renew it."
-            )
+            raise claim._refusal(what)
 
     def _of_same_loop(self, kind: str, to: TupleSpace | None) -> TupleSpace:
         """Return the space that a claim's result goes to."""

@@ -3,17 +3,17 @@
 =========  ================================================================================
 sequence   the number that a tuple gets when it is written; the oldest tuple has the smallest
 live       the tuples that are there, by sequence number: the one truth, everything else points at it
-line       the sequence numbers of all tuples, oldest first
+first      the sequence number of the oldest tuple, as far as it is known
 signature  which positions of a pattern are bound to a value; ``("task", 7, ANY)`` binds 0 and 1
 index      for one signature: from the bound values to the sequence numbers of the tuples that have them
 plan       how to look for patterns of one shape: which index, and which fields to test afterwards
 =========  ================================================================================
 
-While the oldest tuple is always the one that is asked for, the line is enough: the space serves as a queue.
+While the oldest tuple is always the one that is asked for, its number is enough: the space serves as a queue.
 An index is made when a signature is first asked for something else, and from then on lags behind: only when
 it is asked again does it enter the tuples that were written since. So a write costs the same however many
-indexes there are. Numbers leave the line and the indexes just as lazily: a dead one, whose tuple is gone, is
-skipped when it is met, and now and then all are thrown out where they outnumber the live ones.
+indexes there are. Numbers leave the indexes just as lazily: a dead one, whose tuple is gone, is skipped when
+it is met, and now and then all are thrown out where they outnumber the live ones.
 """
 
 from __future__ import annotations
@@ -112,14 +112,17 @@ def fits_plainly(pattern: Pattern, fields: Fields) -> bool:
     """
     if len(pattern) != len(fields):
         return False
-    i = 0  # counted by hand: zip and enumerate would take half as long again
+    i = -1  # counted by hand: zip and enumerate would take half as long again
     for wanted in pattern:
-        if wanted is not ANY:
-            value = fields[i]
-            kind = type(value)
-            if kind is not wanted and (kind is not type(wanted) or kind not in ATOMS or value != wanted):
-                return False
-        i += 1  # noqa: SIM113
+        i += 1
+        if wanted is ANY:
+            continue
+        value = fields[i]
+        kind = type(value)
+        if kind is wanted or (kind is str and value is wanted):  # Python keeps texts of a program only once
+            continue
+        if kind is not type(wanted) or kind not in ATOMS or value != wanted:
+            return False
     return True
 
 
@@ -161,18 +164,16 @@ class Index:
         self.end = 0  # tuples from this number on have not been entered yet
         self.held = 0  # how many numbers are in it
 
-    def catch_up(self, line: deque[int], live: dict[int, Fields], end: int) -> None:
-        """Enter the tuples in ``line`` that have not been entered yet. All numbers are below ``end``."""
-        new = []
-        for seq in reversed(line):
-            if seq < self.end:
-                break
-            new.append(seq)
+    def catch_up(self, live: dict[int, Fields], end: int) -> None:
+        """Enter the tuples that have not been entered yet. All numbers are below ``end``."""
+        new: Iterable[int] = range(self.end, end)
+        if end - self.end > 2 * len(live):  # most of them are dead
+            new = sorted(seq for seq in live if seq >= self.end)
         self.end = end
         length, buckets = self.length, self.buckets
         added = 0
         key_of = self.key_with_classes if self.typed else self.key
-        for seq in reversed(new):
+        for seq in new:
             fields = live.get(seq)
             if fields is None or len(fields) != length:
                 continue
@@ -185,10 +186,10 @@ class Index:
                 continue
             if bucket is None:
                 buckets[key] = seq
-            elif isinstance(bucket, deque):
-                bucket.append(seq)
-            else:
+            elif isinstance(bucket, int):
                 buckets[key] = deque((bucket, seq))
+            else:
+                bucket.append(seq)
         self.held += added
 
     def numbers(self, key: Any) -> Iterable[int]:
@@ -249,8 +250,9 @@ class Store:
 
     def __init__(self) -> None:
         self.live: dict[int, Fields] = {}
-        self._line: deque[int] = deque()  # all numbers, oldest first; dead ones among them
         self._end = 0  # the number that the next tuple gets
+        self._first = 0  # all numbers below this one are dead, but for those of tuples that came back
+        self._came_back: list[int] = []  # a heap
         self._plans: dict[tuple[type, ...], Plan] = {}
         self._indexes: dict[int, list[Index]] = {}  # by length of the tuple
         self._removed = 0  # how many tuples have gone since the last look for dead numbers
@@ -265,7 +267,6 @@ class Store:
                 return False
         seq = self._end
         self.live[seq] = fields
-        self._line.append(seq)
         self._end = seq + 1
         return True
 
@@ -277,69 +278,93 @@ class Store:
     def add(self, seq: int, fields: Fields) -> None:
         """Store a tuple that has a number, at its place among the others: new, or here before."""
         self.live[seq] = fields
-        _insert(self._line, seq)
+        if seq < self._first:
+            heapq.heappush(self._came_back, seq)
         for index in self._indexes.get(len(fields), ()):
             if seq < index.end:
                 index.add_back(seq, fields)
 
     def remove(self, seq: int) -> Fields:
         """Remove a tuple and return it."""
-        live = self.live
-        fields = live.pop(seq)
+        fields = self.live.pop(seq)
         self._removed += 1
-        if self._removed > TIDY_AFTER or (not live and self._removed > TIDY_AFTER_WHEN_EMPTY):
+        if self._removed > (TIDY_AFTER if self.live else TIDY_AFTER_WHEN_EMPTY):
             self._tidy()
         return fields
 
     def take(self, pattern: Pattern) -> tuple[int, Fields] | None:
         """Remove the oldest tuple that matches. Return its number and itself, or None if there is none."""
-        plan = plan_of(pattern, self._plans) if self._indexes else None
-        if plan is not None and plan.index is not None:
-            return self._take_by_index(pattern, plan, plan.index)
+        live = self.live
+        if not live:
+            return None
+        if self._indexes:
+            plan = plan_of(pattern, self._plans)
+            if plan.index is not None:
+                return self._take_by_index(pattern, plan, plan.index)
         # First a look at the oldest tuple of all: where a space serves as a queue, it is always that one.
-        live, line = self.live, self._line
-        while line:
-            seq = line[0]
-            fields = live.get(seq)
-            if fields is None:
-                line.popleft()
-            elif fits_plainly(pattern, fields):
-                line.popleft()
-                if self._indexes:
-                    self.remove(seq)
-                else:
-                    del live[seq]
-                return seq, fields
-            else:
-                plan = plan_of(pattern, self._plans)
-                return self._take_by_index(pattern, plan, self._index_for(plan))
-        return None
+        seq = self._first
+        if self._came_back or seq not in live:
+            seq = self._find_first()
+        fields = live[seq]
+        if not fits_plainly(pattern, fields):
+            plan = plan_of(pattern, self._plans)
+            return self._take_by_index(pattern, plan, self._index_for(plan))
+        if seq == self._first:
+            self._first = seq + 1
+        else:
+            heapq.heappop(self._came_back)
+        if self._indexes:
+            self.remove(seq)  # may tidy up, so the two above must be right by now
+        else:
+            del live[seq]
+        return seq, fields
+
+    def _find_first(self) -> int:
+        """Return the number of the oldest tuple. If there is none, that of the next one to be written."""
+        live, came_back = self.live, self._came_back
+        while came_back and came_back[0] not in live:
+            heapq.heappop(came_back)
+        while self._first not in live and self._first < self._end:
+            self._first += 1
+        return came_back[0] if came_back else self._first
 
     def _take_by_index(self, pattern: Pattern, plan: Plan, index: Index) -> tuple[int, Fields] | None:
         live = self.live
         if index.end != self._end:
-            index.catch_up(self._line, live, self._end)
+            index.catch_up(live, self._end)
         if plan.is_covered and not index.odd:
             # The usual case: the first live number of one bucket is the answer. All is written out here,
             # since each call would take a tenth of the time of the whole.
             key, buckets = plan.key(pattern), index.buckets
             bucket = buckets.get(key)
-            if isinstance(bucket, deque):
+            if bucket is None:
+                return None
+            if isinstance(bucket, int):
+                seq = bucket
+            else:
                 while bucket[0] not in live and len(bucket) > 1:
                     bucket.popleft()
                     index.held -= 1
-                seq: int | None = bucket[0]
-            else:
-                seq = bucket
-            if seq is None or seq not in live:
+                seq = bucket[0]
+            fields = live.get(seq)
+            if fields is None:
                 return None
-            if not plan.checked or fits(pattern, live[seq], plan.checked):
-                if isinstance(bucket, deque) and len(bucket) > 1:
-                    bucket.popleft()
-                else:
+            for i in plan.checked:
+                wanted, kind = pattern[i], type(fields[i])
+                is_plain = kind is wanted or (kind is int and type(wanted) is int)  # an equal int, by its key
+                if not is_plain and not fits(pattern, fields, (i,)):
+                    break
+            else:
+                if isinstance(bucket, int) or len(bucket) == 1:
                     del buckets[key]
+                else:
+                    bucket.popleft()
                 index.held -= 1
-                return seq, self.remove(seq)
+                del live[seq]
+                self._removed += 1
+                if self._removed > (TIDY_AFTER if live else TIDY_AFTER_WHEN_EMPTY):
+                    self._tidy()
+                return seq, fields
         found = next(self._search(pattern, plan, index), None)
         return None if found is None else (found, self.remove(found))
 
@@ -359,7 +384,7 @@ class Store:
 
     def _search(self, pattern: Pattern, plan: Plan, index: Index) -> Iterator[int]:
         """Yield the numbers of the tuples that match, oldest first."""
-        index.catch_up(self._line, self.live, self._end)
+        index.catch_up(self.live, self._end)
         # Where the index covers the bound fields, only the others are left to test, except in odd tuples.
         positions = plan.checked if index.bound == plan.bound and not index.odd else range(plan.length)
         skipped = 0
@@ -432,9 +457,10 @@ class Store:
     def _tidy(self) -> None:
         """Throw out dead numbers where they outnumber the live ones."""
         self._removed = 0
+        self._find_first()  # step by step, so that no single take has a long way to go
+        if len(self._came_back) > TIDY_AFTER:
+            self._came_back = sorted({seq for seq in self._came_back if seq in self.live})
         allowed = 2 * len(self.live) + DEAD_ALLOWED // 2 if self.live else 0
-        if len(self._line) > allowed:
-            self._line = deque(seq for seq in self._line if seq in self.live)
         for indexes in self._indexes.values():
             for index in indexes:
                 if index.held > allowed:
@@ -473,19 +499,24 @@ class _Signature(Generic[W]):
         # before it are gone, so it is an ordered one.
         self.lines: dict[Any, W | OrderedDict[int, W]] = {}
 
-    def lines_for(self, fields: Fields) -> list[Iterable[W]]:
-        """Return the lines in which somebody may want this tuple."""
+    def candidates(self, fields: Fields) -> Iterable[W]:
+        """Return those who may want this tuple, in order of arrival."""
         if not self.lines:
-            return []
+            return ()
         try:
             line = self.lines.get(self.key(fields))
         except Exception:  # a value that cannot be hashed: anybody of this signature may want it
-            return [_waiters_in(line) for line in self.lines.values()]
-        return [] if line is None else [_waiters_in(line)]
+            return sorted(self, key=lambda waiter: waiter.number)
+        if line is None:
+            return ()
+        return line.values() if isinstance(line, OrderedDict) else (line,)
 
-
-def _waiters_in(line: W | OrderedDict[int, W]) -> Iterable[W]:
-    return line.values() if isinstance(line, OrderedDict) else (line,)
+    def __iter__(self) -> Iterator[W]:
+        for line in self.lines.values():
+            if isinstance(line, OrderedDict):
+                yield from line.values()
+            else:
+                yield line
 
 
 class Waiters(Generic[W]):
@@ -503,8 +534,7 @@ class Waiters(Generic[W]):
             waiter
             for signatures in self._signatures.values()
             for signature in signatures
-            for line in signature.lines.values()
-            for waiter in _waiters_in(line)
+            for waiter in signature
         ]
         return iter(sorted(waiters, key=lambda waiter: waiter.number))
 
@@ -526,26 +556,23 @@ class Waiters(Generic[W]):
     def remove(self, waiter: W) -> None:
         """Remove a waiter."""
         lines, key = waiter.place
-        line = lines[key]
-        if line is waiter:
-            del lines[key]
-        else:
+        line = lines.pop(key)
+        if line is not waiter:
             del line[waiter.number]
-            if not line:
-                del lines[key]
+            if line:
+                lines[key] = line  # the others wait on
         self.size -= 1
 
     def first(self, fields: Fields, wants: Callable[[W, Fields], bool]) -> W | None:
         """Return the waiter that came first of all those that want this tuple, or None."""
         found: W | None = None
         for signature in self._signatures.get(len(fields), ()):
-            for line in signature.lines_for(fields):
-                for waiter in line:
-                    if found is not None and waiter.number > found.number:
-                        break
-                    if wants(waiter, fields):
-                        found = waiter
-                        break
+            for waiter in signature.candidates(fields):
+                if found is not None and waiter.number > found.number:
+                    break
+                if wants(waiter, fields):
+                    found = waiter
+                    break
         return found
 
     def all(self, fields: Fields, wants: Callable[[W, Fields], bool]) -> list[W]:
@@ -553,8 +580,7 @@ class Waiters(Generic[W]):
         found = [
             waiter
             for signature in self._signatures.get(len(fields), ())
-            for line in signature.lines_for(fields)
-            for waiter in line
+            for waiter in signature.candidates(fields)
             if wants(waiter, fields)
         ]
         found.sort(key=lambda waiter: waiter.number)

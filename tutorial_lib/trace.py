@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from asyncio import current_task  # by its bare name, as most operations call it
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, Token
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -96,6 +98,7 @@ class NamesItself:
 
 
 life_variable: ContextVar[Life | None] = ContextVar("life", default=None)
+life_now = life_variable.get  # bound once: to look it up each time takes longer than the call itself
 
 
 @contextmanager
@@ -136,11 +139,11 @@ _main = Life("main")
 
 def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
     """Return the life that whatever runs now belongs to. It is found sooner if the running loop is given."""
-    life = life_variable.get()
+    life = life_now()
     if life is not None and life.chosen:
         return life
     try:
-        task = asyncio.current_task(loop)
+        task = current_task(loop)
     except RuntimeError:  # no loop runs in this thread
         task = None
     if task is not None and not isinstance(task, NamesItself):
@@ -298,6 +301,9 @@ class Trace:
 
 trace_variable: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
+trace_now = trace_variable.get
+"""`current_trace` for the operations of a space, each of which asks: bound once, as `life_now` is."""
+
 
 def current_trace() -> Trace | None:
     """Return the trace that events go to now, or None if nothing is recorded."""
@@ -324,8 +330,11 @@ def _now() -> float:
         return 0.0
 
 
-# JSON has no tuples. A tuple is written as {"tuple": [...]}, and a dictionary whose keys are not all text,
-# or that could be taken for such a mark, as {"dict": [[key, value], ...]}.
+# JSON has no tuples, and no nan or infinity. A tuple is written as {"tuple": [...]}, such a number as
+# {"float": "nan"}, and a dictionary whose keys are not all text, or that could be taken for such a mark, as
+# {"dict": [[key, value], ...]}.
+
+_MARKS = ({"tuple"}, {"float"}, {"dict"})
 
 LONGEST_NUMBER = 1024  # bits; Python refuses to write much longer numbers in decimal
 
@@ -333,14 +342,16 @@ LONGEST_NUMBER = 1024  # bits; Python refuses to write much longer numbers in de
 def _to_json(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return value
-    if type(value) is float or (type(value) is int and value.bit_length() <= LONGEST_NUMBER):
+    if type(value) is int and value.bit_length() <= LONGEST_NUMBER:
         return value
+    if type(value) is float:
+        return value if isfinite(value) else {"float": repr(value)}
     if isinstance(value, tuple):
         return {"tuple": [_to_json(item) for item in value]}
     if isinstance(value, list):
         return [_to_json(item) for item in value]
     if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value) and set(value) not in ({"tuple"}, {"dict"}):
+        if all(isinstance(key, str) for key in value) and set(value) not in _MARKS:
             return {key: _to_json(item) for key, item in value.items()}
         return {"dict": [[_to_json(key), _to_json(item)] for key, item in value.items()]}
     return safe_repr(value)
@@ -352,6 +363,8 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"tuple"}:
             return tuple(_from_json(item) for item in value["tuple"])
+        if set(value) == {"float"}:
+            return float(value["float"])
         if set(value) == {"dict"}:
             return {_from_json(key): _from_json(item) for key, item in value["dict"]}
         return {key: _from_json(item) for key, item in value.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tutorial_lib.patterns import Pattern, matches
@@ -45,6 +46,8 @@ class Watch:
         self._over = True
         self._bell: asyncio.Future[None] | None = None
         self.life: Life | None = None
+        self.wish: Callable[[], tuple[str, Pattern]] | None = None
+        """What whoever reads it waits for in truth, as operation and pattern. For `Stalled`."""
 
     def __repr__(self) -> str:
         return f"<Watch on {self._space.name}, {len(self._buffer)} events to come>"
@@ -79,15 +82,50 @@ class Watch:
         else:
             await asyncio.sleep(0)  # a loop over many events lets the others run, too
         if self._buffer:
-            event = self._buffer.popleft()
-            if self._missed:
-                event = event._replace(detail={**event.detail, "missed": self._missed})
-                self._missed = 0
-            return event
+            return self._oldest()
+        self._raise_error()
+        raise StopAsyncIteration
+
+    def _oldest(self) -> Event:
+        event = self._buffer.popleft()
+        if self._missed:
+            event = event._replace(detail={**event.detail, "missed": self._missed})
+            self._missed = 0
+        return event
+
+    def _raise_error(self) -> None:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        raise StopAsyncIteration
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no event will come any more: its block or its space has ended, and all were read."""
+        return self._over and not self._buffer
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for the next event at this moment."""
+        return self._bell is not None
+
+    def pending(self) -> list[Event]:
+        """Take the events that have come and were not read yet, oldest first, without waiting.
+
+        For whoever looks from time to time, where ``async for`` would let others run after each event.
+        Raises, when the events before were taken, what the watcher's own ``where`` test raised.
+
+        >>> from tutorial_lib.space import TupleSpace
+        >>> async def main():
+        ...     space = TupleSpace()
+        ...     async with space.watch(kinds="write") as events:
+        ...         await space.write_many([("task", 1), ("task", 2)])
+        ...         return [event.fields for event in events.pending()], events.pending()
+        >>> asyncio.run(main())
+        ([('task', 1), ('task', 2)], [])
+        """
+        if not self._buffer:
+            self._raise_error()
+        return [self._oldest() for _ in range(len(self._buffer))]
 
     def offer(self, event: Event) -> None:
         """Take an event into the buffer if it was asked for. Never raises: the writer is not to blame."""
