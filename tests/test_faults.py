@@ -49,6 +49,7 @@ def ticks(run: Run, name: str) -> list[float]:
         (hang("w1", at=3), 'hang("w1", at=3)'),
         (hang("w1", 3, 4.5), 'hang("w1", at=3, seconds=4.5)'),
         (slow("w1", at=3, factor=4), 'slow("w1", at=3, factor=4)'),
+        (slow("w1", at=3), 'slow("w1", at=3, factor=4)'),
         (slow("w1", 3.25, 0.5), 'slow("w1", at=3.25, factor=0.5)'),
         (mute("w1", at=3), 'mute("w1", at=3)'),
         (mute("w1", at=0, seconds=2), 'mute("w1", at=0, seconds=2)'),

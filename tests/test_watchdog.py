@@ -9,12 +9,14 @@ import signal
 import sys
 import threading
 import time
+from collections import namedtuple
 from typing import Any
 
 import pytest
 from simulation_help import runaway, script, start
 
 from tutorial_lib import TupleSpace, note, simulate
+from tutorial_lib.whereabouts import place_of_frame
 
 
 def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> None:
@@ -36,6 +38,30 @@ def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> Non
     assert "never paused" in str(error)
     assert "await asyncio.sleep" in str(error)
     assert error.run.elapsed == 2
+
+
+def test_polling_with_a_timeout_of_zero_is_stopped_as_soon_among_many_tuples() -> None:
+    """A miss that was asked for without waiting costs the same in a full space as in an empty one."""
+
+    async def main() -> None:
+        space = TupleSpace()
+        await space.write_many([("job", number) for number in range(100)])
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await space.take("task", timeout=0)
+
+    assert "main asked 100,000 times at 0 s" in str(runaway(main, wall_limit=5))
+
+
+def test_the_line_is_never_one_of_code_that_python_made_itself() -> None:
+    """The learner never wrote what makes a named tuple; the line that called it is named."""
+    made = namedtuple("made", "x").__new__.__globals__
+    source = "place_of_frame(here())"
+
+    place = eval(source, {**made, "place_of_frame": place_of_frame, "here": sys._getframe})
+
+    assert place.startswith("test_watchdog.py line")
+    assert "eval(source" in place
 
 
 def test_many_pollers_are_stopped_as_soon_as_one() -> None:
@@ -321,3 +347,25 @@ def test_an_interrupt_of_the_caller_stops_the_run() -> None:
         simulate(main)
 
     assert all(thread.name != "simulate" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("program", ["asyncio.sleep", "spin"])
+def test_a_run_leaves_the_interpreter_as_it_was(program: str) -> None:
+    """Nothing stays on its way into a thread that has ended: a profiler would hang, and all be slower."""
+    ended = script(
+        f"""
+        import cProfile
+        from collections import namedtuple
+
+        async def spin(seconds):
+            while True:
+                pass
+
+        try:
+            simulate({program}, 1, wall_limit=0.5)
+        except Runaway:
+            pass
+        cProfile.run("namedtuple('Point', 'x')(1)")
+        """
+    )
+    assert "function calls" in ended.stdout, ended.stderr

@@ -59,11 +59,12 @@ def hang(name: str, at: float, seconds: float | None = None) -> Hang:
     return Hang(name, at, seconds)
 
 
-def slow(name: str, at: float, factor: float) -> Slow:
+def slow(name: str, at: float, factor: float = 4) -> Slow:
     """Let the work of the actor ``name`` take ``factor`` times as long from second ``at`` on.
 
-    A factor of 1 is the normal pace, below 1 is faster. It applies to `work`, also to what is under way.
-    Raises `TypeError` or `ValueError` as `crash` does, also if ``factor`` is not more than 0.
+    A factor of 1 is the normal pace, below 1 is faster; it is 4 if left out. It applies to `work`, also to
+    what is under way. Raises `TypeError` or `ValueError` as `crash` does, also if ``factor`` is not more
+    than 0.
 
     >>> slow("w1", at=3, factor=4)
     slow("w1", at=3, factor=4)

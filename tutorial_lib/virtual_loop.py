@@ -357,7 +357,7 @@ class VirtualLoop(UnrealLoop):
             task.cancel()
         self.run_forever()
         for generator, life in list(self._generators.items()):
-            if not self._is_silent(life):
+            if not self.is_silent(life):
                 self.create_task(generator.aclose())
         self.run_forever()
 
@@ -378,7 +378,8 @@ class VirtualLoop(UnrealLoop):
                 put_away(task)
         self.close()
 
-    def _is_silent(self, life: Life | None) -> bool:
+    def is_silent(self, life: Life | None) -> bool:
+        """Tell whether what belongs to ``life`` does not run: it crashed, or it hangs."""
         return life is not None and (not life.alive or life in self._held)
 
     # -----------------------------------------------------------------------------------------------

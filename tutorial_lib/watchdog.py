@@ -48,6 +48,7 @@ class StoppableThread:
         self._thread = threading.Thread(target=self._live, name="simulate", daemon=True)
         self._has_ended = threading.Event()  # since Thread.join takes an interrupt for the end before 3.13
         self._may_stop = False
+        self._was_stopped = False
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -92,12 +93,20 @@ class StoppableThread:
         return ended_with
 
     def _settle(self) -> None:
-        """Wait until nobody is throwing any more, and take back what was thrown but has not arrived."""
+        """Wait until nobody is throwing any more, and let what was thrown arrive. Then it raises `Stop`.
+
+        It cannot be taken back: up to Python 3.12, the interpreter would look for it for ever, in every
+        thread, which makes everything slower and lets a profiler hang.
+        """
         with self._lock:
-            _throw(None, self._thread)
+            was_stopped = self._was_stopped
+        if was_stopped:
+            _throw(Stop, self._thread)  # in place of one that is still on its way, if there is one
+            for _ in range(1_000):
+                pass  # it arrives in here
 
     def _settle_again(self) -> None:
-        with suppress(Stop):  # one that was being thrown: the last, since only one thread throws
+        with suppress(Stop):  # the last, since nobody throws any more
             self._settle()
 
     def stop(self) -> bool:
@@ -112,6 +121,7 @@ class StoppableThread:
         for _ in range(times):
             with self._lock:
                 if self._may_stop:
+                    self._was_stopped = True
                     _throw(Stop, self._thread)
             if self.has_ended(within=pause):
                 return True
@@ -156,10 +166,9 @@ class StoppableThread:
         return codes
 
 
-def _throw(error: type[BaseException] | None, thread: threading.Thread) -> None:
-    """Throw ``error`` into a running thread, or take back (None) one that has not arrived yet."""
-    what = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), what)
+def _throw(error: type[BaseException], thread: threading.Thread) -> None:
+    """Throw ``error`` into a running thread."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(error))
 
 
 @contextmanager

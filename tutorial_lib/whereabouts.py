@@ -68,7 +68,8 @@ def _frames(awaited: Any) -> Iterator[FrameType]:
 
 
 def _is_learners(frame: FrameType) -> bool:
-    return not frame.f_code.co_filename.startswith(_LIBRARIES)
+    is_generated = str(frame.f_globals.get("__name__")).startswith("namedtuple_")  # these have no file
+    return not is_generated and not frame.f_code.co_filename.startswith(_LIBRARIES)
 
 
 def _place(frame: FrameType, line_number: int) -> str:
