@@ -33,7 +33,7 @@ Contender = Callable[[], Awaitable[float]]
 
 OPERATIONS: Final = 200  # in a slice
 PAYLOAD: Final = b"x" * 32
-SIZES: Final = (1_000, 100_000)
+SIZES: Final = (1_000, 10_000, 100_000)
 MILLION: Final = 1_000_000
 
 

@@ -18,6 +18,7 @@ class Proxy:
         self.is_stalled = False
         self.loses_answers = False
         self.lost = 0  # answers
+        self._pass_before_loss: int | None = None  # answers that pass until one is lost; None: none is
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -33,6 +34,10 @@ class Proxy:
         for task in self._tasks:
             task.cancel()
         self.cut()
+
+    def lose_answer(self, number: int) -> None:
+        """Lose one answer, the ``number``-th from now, and with it every connection."""
+        self._pass_before_loss = number - 1
 
     def cut(self) -> None:
         """Close every connection."""
@@ -55,9 +60,17 @@ class Proxy:
             while data := await source.read(65536):
                 while self.is_stalled:
                     await asyncio.sleep(0.01)
-                if is_answer and self.loses_answers:
+                if not is_answer:
+                    target.write(data)
+                elif self.loses_answers:
                     self.lost += 1
+                elif self._pass_before_loss == 0:
+                    self.lost += 1
+                    self._pass_before_loss = None
+                    self.cut()
                 else:
+                    if self._pass_before_loss is not None:
+                        self._pass_before_loss -= 1
                     target.write(data)
         except ConnectionError:
             pass

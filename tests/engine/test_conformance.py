@@ -330,6 +330,45 @@ async def test_a_wait_ends_at_its_timeout(manager: SpaceManager) -> None:
 
 
 @promised
+async def test_the_error_of_a_timeout_names_what_comes_closest(manager: SpaceManager) -> None:
+    """In the same words, for every operation, and also for a test."""
+    space = manager.space("tasks")
+    await space.write_many([("other",), ("task", 3, "queued"), ("flag", True)])
+    for pattern, near in (
+        (("task", int), "There is ('flag', True): field 1 is 'flag' (str), asked is 'task' (str)."),
+        (("flag", 1), "There is ('flag', True): field 2 is True (bool), asked is 1 (int)."),
+        (
+            ("task", 3, "done"),
+            "There is ('task', 3, 'queued'): field 3 is 'queued' (str), asked is 'done' (str).",
+        ),
+        (("task", 3, ANY, ANY), "There is ('task', 3, 'queued'): 3 fields, 4 asked."),
+        (
+            ("flag", where(callable)),
+            "There is ('flag', True): field 2 is True (bool), asked is where(callable).",
+        ),
+    ):
+        for name in ("take", "read"):
+            with pytest.raises(TimeoutError) as error:
+                await getattr(space, name)(*pattern, timeout=0.02)
+            assert str(error.value).startswith(f"{name}(")
+            assert str(error.value).endswith(f": space 'tasks' had no match within 0.02 s. {near}")
+    with pytest.raises(TimeoutError, match=r"^claim.*\. There is \('flag', True\): field 1 is"):
+        await space.claim("task", int, lease=1, timeout=0.02).__aenter__()
+    with pytest.raises(TimeoutError, match=r"had no match at once\.$"):  # whoever polls asks often
+        await space.take("task", int, timeout=0)
+
+
+@promised
+async def test_the_error_of_a_timeout_in_an_empty_space_names_nothing(manager: SpaceManager) -> None:
+    """And what is claimed is out of sight here, too."""
+    space = manager.space("tasks")
+    await space.write("task", 1)
+    await claimed(space, "task", int)
+    with pytest.raises(TimeoutError, match=r"had no match within 0\.02 s\.$"):
+        await space.take("task", int, timeout=0.02)
+
+
+@promised
 async def test_wrong_durations_are_refused(manager: SpaceManager) -> None:
     """Negative ones, and none where there must be one."""
     space = manager.space("tasks")
@@ -775,6 +814,21 @@ async def test_a_trace_holds_what_this_program_did(manager: SpaceManager) -> Non
 
 
 @promised
+async def test_a_trace_notes_who_was_refused(manager: SpaceManager) -> None:
+    """Finishing a task after losing it is seen in the picture."""
+    space = manager.space("tasks")
+    await space.write("task", 1)
+    with Trace() as trace, actor("w1"):
+        claim = await claimed(space, "task", int, lease=0.01)
+        await asyncio.sleep(0.02)
+        with pytest.raises(StaleClaim):
+            await claim.complete()
+    (note,) = [event for event in trace if event.kind == "note"]
+    assert (note.actor, note.space, note.fields) == ("w1", "tasks", ("task", 1))
+    assert note.detail == {"text": "refused", "step": "complete"}
+
+
+@promised
 async def test_the_waiters_are_known(manager: SpaceManager) -> None:
     """By name, operation and pattern, in order of arrival."""
     space = manager.space("tasks")
@@ -787,6 +841,27 @@ async def test_the_waiters_are_known(manager: SpaceManager) -> None:
     assert repr(second.pattern) == "('task', ANY, where(true))"
     taker.cancel()
     reader.cancel()
+
+
+@promised
+async def test_whoever_waits_for_room_is_known_by_its_tuple(manager: SpaceManager) -> None:
+    """Of many tuples, by the one that has no room yet."""
+    space, results = manager.space("small", capacity=1), manager.space("tasks")
+    await results.write("task", 1)
+    writer = await started(space, space.write_many([(0,), (1,), (2,)]), name="w1")
+    inserter = await started(space, space.replace(("none",), ("new",), insert=True), name="w2")
+    claim = await claimed(results, "task", int)
+    finisher = await started(space, claim.complete("done", to=space), name="w3")
+    assert await space.waiters() == [
+        ("w1", "write_many", (1,)),
+        ("w2", "replace", ("new",)),
+        ("w3", "complete", ("done",)),
+    ]
+    assert await space.take(0) == (0,)
+    while ("w1", "write_many", (2,)) not in await space.waiters():
+        await asyncio.sleep(0.005)
+    for task in (writer, inserter, finisher):
+        task.cancel()
 
 
 @promised

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
@@ -517,17 +518,97 @@ def test_two_hundred_takers_are_woken_one_by_one(server: Server) -> None:
 
 
 def test_many_open_claims(server: Server) -> None:
-    """They stand in nobody's way."""
+    """They stand in nobody's way: a write and a take are as much work as before. And none is lost."""
     claims = 100_000 if REPEATS >= 5 else 2_000
 
     async def program() -> None:
         async with connect(server.url) as manager:
             space = manager.space("tasks")
-            await space.write_many([("task", n) for n in range(claims)])
+            before = await work_of_a_pair(server, space)
+            await space.write_many([("task", number) for number in range(claims)])
             for _ in range(claims // 500):
                 await asyncio.gather(*[claimed(space, "task", int, lease=3600) for _ in range(500)])
             assert (await space.stats())[1:3] == (0, claims)
-            await space.write("task", -1)
-            assert await space.take("task", int) == ("task", -1)
+            assert await work_of_a_pair(server, space) <= 2 * before
+            with server.admin() as admin:  # and now all leases are over at once
+                numbers = admin.hkeys("tuplespace:claims:tasks")
+                admin.zadd("tuplespace:moments:tasks", dict.fromkeys(numbers, 0))
+            assert await space.take_all() == [("task", number) for number in range(claims)]
 
     asyncio.run(program())
+
+
+async def work_of_a_pair(server: Server, space: TupleSpace) -> float:
+    """Return how many commands the server carries out for a write and a take, on average over many."""
+    pairs = 50
+    with server.admin() as admin:
+        admin.config_resetstat()
+        for number in range(pairs):
+            await space.write("pair", number)
+            await space.take("pair", int)
+        return sum(command["calls"] for command in admin.info("commandstats").values()) / pairs
+
+
+def test_giving_up_in_a_large_space_is_little_work(server: Server) -> None:
+    """The error names one of a hundred tuples, not of all; and large ones stay out."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager:
+            space = manager.space("tasks")
+            await space.write_many([("task", number) for number in range(2000)])
+            with server.admin() as admin:
+                admin.config_resetstat()
+                with pytest.raises(TimeoutError, match=r"There is \('task', \d+\): field 2 is"):
+                    await space.take("task", str, timeout=0.02)
+                assert admin.info("commandstats")["cmdstat_hget"]["calls"] < 150
+            await space.take_all()
+            await space.write("task", b"x" * 1_000_000)
+            with pytest.raises(TimeoutError, match=r"had no match within 0\.02 s\.$"):
+                await space.take("task", str, timeout=0.02)
+
+    run(program())
+
+
+def test_a_watch_that_falls_behind_says_what_it_missed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server keeps the newest events; the next one that arrives tells how many are gone."""
+    few = connection.SCRIPT.replace("EVENTS_KEPT = 100000", "EVENTS_KEPT = 100")
+    assert few != connection.SCRIPT
+    monkeypatch.setattr(connection, "SCRIPT", few)
+    monkeypatch.setattr(connection, "SCRIPT_HASH", sha1(few.encode()).hexdigest())
+    written = 2500
+
+    async def program() -> None:
+        async with (
+            Proxy(server.port) as proxy,
+            connect(proxy.url) as manager,
+            connect(server.url) as writer,
+            manager.space("tasks").watch(kinds="write") as events,
+        ):
+            space = writer.space("tasks")
+            await space.write("first")
+            assert (await anext(events)).fields == ("first",)
+            proxy.is_stalled = True
+            await space.write_many([(number,) for number in range(written)])
+            proxy.is_stalled = False
+            seen = await anext(events)
+            (number,) = seen.fields
+            assert seen.detail["missed"] == number > written - 1000
+            for later in range(number + 1, written):
+                assert (await anext(events)).fields == (later,)
+            await space.write("last")
+            assert (await anext(events)).detail == {}
+
+    run(program())
+
+
+def test_a_watch_sees_a_flood_whole(server: Server) -> None:
+    """More events than are fetched at a time, in order."""
+
+    async def program() -> None:
+        async with connect(server.url) as manager, manager.space("tasks").watch(kinds="write") as events:
+            await manager.space("tasks").write_many([(number,) for number in range(3500)])
+            assert [(await anext(events)).fields[0] for _ in range(3500)] == list(range(3500))
+
+    run(program())

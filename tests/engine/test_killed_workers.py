@@ -1,4 +1,4 @@
-"""Many worker processes, one killed every second, and the server restarted twice: every task is done once."""
+"""Worker processes that are killed: what was claimed is done once, and what was taken is lost at most."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ WORKER = """
 
 
 def test_every_task_is_completed_exactly_once() -> None:
-    """By the ledger. What is completed too late is refused, and counted."""
+    """By the ledger, though a worker is killed every moment and the server restarted twice.
+
+    What is completed too late is refused, and counted.
+    """
     with Server(*DURABLE) as server:
         workers = [python(WORKER, server.url, "0") for _ in range(WORKERS)]
         late = python(WORKER, server.url, str(LATE_ONES))
@@ -76,3 +79,50 @@ async def survive(server: Server, workers: list[subprocess.Popen[str]]) -> tuple
 
 async def done(manager: SpaceManager) -> int:
     return await manager.space("ledger").count("done", int)
+
+
+TAKER = """
+    import asyncio, sys
+    from tutorial_lib import connect
+
+    async def main(url):
+        async with connect(url) as manager:
+            tasks, ledger = manager.space("tasks"), manager.space("ledger")
+            while True:
+                kind, number = await tasks.take("task", int)
+                await ledger.write("done", number)
+
+    asyncio.run(main(sys.argv[1]))
+"""
+TAKERS, TAKEN, KILLS = 2, 1000, 4 * REPEATS
+
+
+def test_a_killed_taker_loses_at_most_the_tuple_that_it_held(server: Server) -> None:
+    """Two, killed at random moments: no tuple is there twice, and at most one is gone for each kill."""
+    choose = random.Random(0)
+
+    async def kill_again_and_again() -> list[int]:
+        async with connect(server.url) as manager:
+            tasks, ledger = manager.space("tasks"), manager.space("ledger")
+            for kill in range(KILLS):
+                takers = [python(TAKER, server.url) for _ in range(TAKERS)]
+                try:
+                    while len(await tasks.waiters()) < TAKERS:
+                        await asyncio.sleep(0.01)
+                    first = kill * TAKEN
+                    writing = asyncio.create_task(
+                        tasks.write_many([("task", number) for number in range(first, first + TAKEN)])
+                    )
+                    await asyncio.sleep(choose.uniform(0.01, 0.2))
+                finally:
+                    for taker in takers:
+                        taker.kill()
+                        taker.communicate()
+                await writing
+            while (await tasks.stats()).waiting:  # until the last of the dead have been given up
+                await asyncio.sleep(0.1)
+            return [fields[1] for space in (tasks, ledger) for fields in await space.read_all()]
+
+    found = asyncio.run(kill_again_and_again())
+    assert len(found) == len(set(found))
+    assert KILLS * TAKEN - KILLS * TAKERS <= len(found) <= KILLS * TAKEN

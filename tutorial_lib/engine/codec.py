@@ -18,15 +18,10 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+import msgpack
+
 from tutorial_lib.patterns import ANY, Pattern, Where, pattern_text, shown
 from tutorial_lib.store import Fields
-
-try:
-    import msgpack
-except ModuleNotFoundError:
-    raise ModuleNotFoundError(
-        'A space on a server needs two more packages: pip install "tuplespace-tutorial[engine]".'
-    ) from None
 
 __all__ = ["Wanted", "decode", "decode_pattern", "encode_pattern", "encode_tuple"]
 

@@ -27,20 +27,15 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import msgpack
+from redis import asyncio as client
+from redis import exceptions as errors
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
 from tutorial_lib.board import SpaceClosed
 from tutorial_lib.unreal_loop import UnrealLoop
-
-try:
-    import msgpack
-    from redis import asyncio as client
-    from redis import exceptions as errors
-    from redis.asyncio.connection import parse_url
-    from redis.asyncio.retry import Retry
-    from redis.backoff import NoBackoff
-except ModuleNotFoundError:
-    raise ModuleNotFoundError(
-        'A space on a server needs two more packages: pip install "tuplespace-tutorial[engine]".'
-    ) from None
 
 __all__ = ["Answer", "Command", "Connection", "ServerUnavailable"]
 
@@ -281,11 +276,18 @@ class Connection:
         try:
             packed = await self._speaker.evalsha(SCRIPT_HASH, 0, *arguments)
         except errors.NoScriptError:  # a server that was just started
-            packed = await self._speaker.eval(SCRIPT, 0, *arguments)
+            packed = await self._bring_script(*arguments)
         now, answers = msgpack.unpackb(packed, raw=True, strict_map_key=False)
         self._offset = sent - now / 1e6
         self._answered, self._trouble = True, None
         return list(answers)
+
+    async def _bring_script(self, *arguments: Any) -> Any:
+        try:
+            return await self._speaker.eval(SCRIPT, 0, *arguments)
+        except errors.NoPermissionError:  # as for the students of a class: soon somebody else brings it
+            why = "its script is not there yet, and this user may not bring it"
+            raise errors.ConnectionError(why) from None
 
     def _send_again(self, batch: list[_Request]) -> None:
         self._queue.extend(batch)
@@ -319,6 +321,7 @@ class Connection:
 
     def listen(self, space: bytes, call: Callable[[], object] | None) -> None:
         """Call ``call`` whenever this space may have new events. None ends that."""
+        self._start()
         if call is None:
             self._listeners.pop(space, None)
         else:

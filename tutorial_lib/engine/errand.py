@@ -68,8 +68,7 @@ class Errand:
     async def _give_up(self) -> Answer:
         """The time is over: leave the line. What was handed over by then is taken all the same."""
         self._left = 0.0
-        answer = await self._ask(self._leaving("timeout"))
-        return [b"none", *answer[1:]] if answer[0] in (b"left", b"none") else answer
+        return await self._ask(self._leaving("timeout"))
 
     def _leaving(self, why: str) -> Command:
         return {**self._command, "name": "leave", "why": why}
@@ -124,9 +123,11 @@ class Search(Errand):
                 break
             after = int(page[-1][0])
         self._has_looked = True
-        if closed and self._waits:
+        if not self._waits:
+            return [b"none"]
+        if closed:
             return [b"closed"]
-        return [b"wait"] if waiting else [b"none"]
+        return [b"wait"] if waiting else [b"none", 0, []]
 
     async def _first_that_passes(self, candidates: list[Any]) -> Answer | None:
         for seq, payload in candidates:

@@ -24,20 +24,23 @@ class EventFeed:
     def __init__(self, space: EngineSpace, link: Connection) -> None:
         self._space = space
         self._link = link
-        self._last = 0  # the number of the last event seen
+        self._last = 0  # the number of the last event that was fetched
         self._is_listening = False
         self._fetching = False
         self._is_due = False
 
     async def begin(self, watch: Watch) -> None:
         """Tell the server that ``watch`` is to see every event from now on."""
+        # The bell may ring before the server's answer is here, and it rings only once until somebody looks.
+        self._link.listen(self._space._id, self._on_bell)
         _, last, closed = await self._space._ask("watch")
         if closed:
             watch.end()
         elif not self._is_listening:
             self._last = last
             self._is_listening = True
-            self._link.listen(self._space._id, self._on_bell)
+            if self._is_due:
+                self._on_bell()
 
     async def end(self) -> None:
         """Tell the server if nobody watches here any more."""
@@ -48,7 +51,7 @@ class EventFeed:
 
     def _on_bell(self) -> None:
         self._is_due = True
-        if not self._fetching:
+        if self._is_listening and not self._fetching:
             self._fetching = True
             self._link.start_errand(self._fetch())
 
@@ -56,7 +59,9 @@ class EventFeed:
         try:
             while self._is_due and self._is_listening:
                 self._is_due = False
-                _, events = await self._space._ask("events", after=self._last)
+                _, missed, self._last, events = await self._space._ask("events", after=self._last)
+                for watch in self._space._watches:
+                    watch._missed += missed
                 for packed in events:
                     self._offer(packed)
         finally:
@@ -64,7 +69,6 @@ class EventFeed:
 
     def _offer(self, packed: bytes) -> None:
         number, moment, kind, actor, payload, detail = msgpack.unpackb(packed, raw=True, strict_map_key=False)
-        self._last = number
         event = Event(
             number,
             self._link.loop_time(moment),

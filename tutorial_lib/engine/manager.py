@@ -28,6 +28,15 @@ class EngineManager(SpaceManager):
     def _new_space(self, name: str, capacity: int | None) -> EngineSpace:
         return EngineSpace(name, capacity=capacity, link=self._link)
 
+    async def remove(self, name: str) -> None:
+        """As `SpaceManager.remove`, for everybody who uses the space, whether it was used here or not.
+
+        A watch ends without those events that it had not fetched yet. An object that stands for the space
+        still works, here and elsewhere, and is about the new space of that name.
+        """
+        self._spaces.pop(name, None)
+        await self._new_space(name, None)._remove_for_all()
+
     async def close(self) -> None:
         """End the connection: whoever waits here gets `SpaceClosed`. Closing twice does nothing more.
 

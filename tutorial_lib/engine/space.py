@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import CancelledError
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
-from tutorial_lib.arguments import as_tuple, check_duration, check_lease, check_pattern, checked_tuple
-from tutorial_lib.claims import Claim, StaleClaim
+from tutorial_lib.arguments import (
+    as_tuple,
+    check_duration,
+    check_lease,
+    check_limit,
+    check_pattern,
+    checked_tuple,
+    checked_tuples,
+)
+from tutorial_lib.claims import REFUSED, Claim
 from tutorial_lib.engine.codec import decode, decode_pattern, encode_pattern, encode_tuple, pattern_payload
 from tutorial_lib.engine.connection import Answer, Command, Connection, ServerUnavailable
 from tutorial_lib.engine.errand import MICROSECONDS, Errand, Search
@@ -21,6 +30,7 @@ from tutorial_lib.watching import Watch
 __all__ = ["EngineSpace"]
 
 CHUNK = 500  # tuples that are written by one command: the server does nothing else meanwhile
+A_MOMENT = 0.01  # seconds that a claim is given beyond its deadline, since clocks are never quite the same
 
 
 class EngineSpace(TupleSpace):
@@ -52,11 +62,7 @@ class EngineSpace(TupleSpace):
         self, tuples: Iterable[Sequence[Any]], ttl: float | None = None, timeout: float | None = None
     ) -> int:
         """As `TupleSpace.write_many`. Others may write in between when there are over 500 tuples."""
-        if isinstance(tuples, (str, bytes)) or not isinstance(tuples, Iterable):
-            raise TypeError(
-                f"write_many() needs a list of tuples, got {shown(tuples)}. Write write_many([('task', 1)])."
-            )
-        ready = [checked_tuple(as_tuple(item, "write_many() needs tuples")) for item in tuples]
+        ready = checked_tuples(tuples)
         await self._write("write_many", ready, ttl, timeout)
         return len(ready)
 
@@ -74,14 +80,13 @@ class EngineSpace(TupleSpace):
                 operation=operation,
                 tuples=encoded[first : first + CHUNK],
                 ttl=_microseconds(ttl),
-                pattern=pattern_payload(tuples[first]),
             )
             left = None if deadline is None else max(deadline - loop.time(), 0.0)
             answer = await self._run(Errand(self._link, command, left))
-            done = first + (answer[1] if len(answer) > 1 else 0)
+            done = first + answer[1]
             self._note_all("write", tuples[first:done])
             if answer[0] != b"ok":
-                error = self._failure(operation, tuples[done], answer, timeout, "had no room")
+                error = self._failure(operation, tuples[done], answer, timeout)
                 if operation == "write_many":
                     error = type(error)(f"{error} {done} of the {len(tuples)} tuples are written.")
                 raise error
@@ -102,7 +107,6 @@ class EngineSpace(TupleSpace):
             tuples=[self._encoded(new)],
             insert=insert,
             ttl=_microseconds(ttl),
-            pattern=pattern_payload(new),
         )
         answer: Answer = [b"none"]
         if asked.tests:
@@ -110,7 +114,7 @@ class EngineSpace(TupleSpace):
         if not asked.tests or (insert and answer[0] == b"none"):
             answer = await self._run(Errand(self._link, command, None))
         if answer[0] == b"closed":
-            raise self._failure("replace", new, answer, None, "")
+            raise self._closed_error("replace")
         old = decode(answer[1]) if answer[0] == b"ok" else None
         if old is not None:
             self._note("replace", new, {"old": old})
@@ -130,11 +134,11 @@ class EngineSpace(TupleSpace):
 
     async def take(self, *pattern: Any, timeout: float | None = None) -> Fields:
         """As `TupleSpace.take`. The tuple is lost if this program dies when it has it: see `claim`."""
-        return decode((await self._obtain("take", pattern, timeout))[2])
+        return self._received("take", await self._obtain("take", pattern, timeout))
 
     async def read(self, *pattern: Any, timeout: float | None = None) -> Fields:
         """As `TupleSpace.read`."""
-        return decode((await self._obtain("read", pattern, timeout))[2])
+        return self._received("read", await self._obtain("read", pattern, timeout))
 
     async def try_take(self, *pattern: Any) -> Fields | None:
         """As `TupleSpace.try_take`. It waits for the server, and so always lets other tasks run."""
@@ -147,11 +151,7 @@ class EngineSpace(TupleSpace):
     async def _try(self, operation: str, pattern: Pattern) -> Fields | None:
         check_pattern(f"try_{operation}", pattern)
         answer = await self._run(self._errand(operation, pattern, None, None, waits=False))
-        if answer[0] != b"ok":
-            return None
-        fields = decode(answer[2])
-        self._note(operation, fields)
-        return fields
+        return self._received(operation, answer) if answer[0] == b"ok" else None
 
     async def _obtain(
         self, operation: str, pattern: Pattern, timeout: float | None, lease: float | None = None
@@ -161,10 +161,13 @@ class EngineSpace(TupleSpace):
         check_duration("timeout", timeout)
         answer = await self._run(self._errand(operation, pattern, timeout, lease, waits=True))
         if answer[0] != b"ok":
-            raise self._failure(operation, pattern, answer, timeout, "had no match")
-        if operation != "claim":
-            self._note(operation, decode(answer[2]))
+            raise self._failure(operation, pattern, answer, timeout)
         return answer
+
+    def _received(self, operation: str, answer: Answer) -> Fields:
+        fields = decode(answer[2])
+        self._note(operation, fields)
+        return fields
 
     def _errand(
         self, operation: str, pattern: Pattern, timeout: float | None, lease: float | None, *, waits: bool
@@ -187,18 +190,18 @@ class EngineSpace(TupleSpace):
 
     async def take_all(self, *pattern: Any, limit: int | None = None) -> list[Fields]:
         """As `TupleSpace.take_all`, as one step unless the pattern has a ``where``."""
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-            raise TypeError(f"take_all() needs a whole number or None as limit, got {shown(limit)}.")
-        if limit is not None and limit < 0:
-            raise ValueError(f"take_all() needs a limit of 0 or more, got {shown(limit)}.")
+        check_limit(limit)
         wanted = encode_pattern(pattern)
-        numbers = [seq for seq, _ in await self._matching(pattern)] if wanted.tests else None
-        answer = await self._ask(
-            "take_all", shape=wanted.shape or None, keys=wanted.keys, numbers=numbers, limit=limit
+        command = self._command(
+            "take_all",
+            operation="take_all",
+            shape=wanted.shape or None,
+            keys=wanted.keys,
+            numbers=[seq for seq, _ in await self._matching(pattern)] if wanted.tests else None,
+            limit=limit,
         )
-        taken = [decode(payload) for _, payload in answer[1]]
-        self._note_all("take", taken)
-        return taken
+        _, answers = await self._run(Errand(self._link, command, None))
+        return [self._received("take", answer) for answer in answers]
 
     async def read_all(self, *pattern: Any) -> list[Fields]:
         """As `TupleSpace.read_all`."""
@@ -240,10 +243,7 @@ class EngineSpace(TupleSpace):
         if error is None:
             await self._complete(claim, "complete", (), None, {})
         else:
-            failed = not isinstance(error, asyncio.CancelledError)
-            await self._link.see_to(self._ask("release", **self._held(claim), failed=failed))
-            claim._ended = "release"
-            self._note("release", claim.fields, {"attempt": claim.attempt, "token": claim.token})
+            await self._link.see_to(self._send_back(claim, failed=not isinstance(error, CancelledError)))
 
     async def _renew(self, claim: Claim, lease: float) -> None:
         check_lease(lease)
@@ -256,10 +256,13 @@ class EngineSpace(TupleSpace):
 
     async def _release(self, claim: Claim) -> None:
         self._check_not_ended(claim, "release")
-        answer = await self._ask("release", **self._held(claim), failed=True)
-        self._check_not_stale(claim, "release", answer)
-        claim._ended = "release"
-        self._note("release", claim.fields, {"attempt": claim.attempt, "token": claim.token})
+        self._check_not_stale(claim, "release", await self._send_back(claim, failed=True))
+
+    async def _send_back(self, claim: Claim, *, failed: bool) -> Answer:
+        answer = await self._ask("release", **self._held(claim), failed=failed)
+        if answer[0] == b"ok":
+            self._end(claim, "release", {})
+        return answer
 
     async def _complete(
         self, claim: Claim, kind: str, result: Fields, to: TupleSpace | None, detail: dict[str, Any]
@@ -271,29 +274,22 @@ class EngineSpace(TupleSpace):
                 f"{kind}(to=...) needs a space of the same manager as {self.name!r}, got {to!r}."
             )
         self._check_not_ended(claim, kind)
-        claimed = {"space": self._id, "capacity": self._bound(), **self._held(claim)}
         command = target._command(
             "change",
             operation=kind,
-            claimed=claimed,
+            claimed={"space": self._id, "capacity": self._bound(), **self._held(claim)},
             tuples=[self._encoded(new)] if new else [],
-            pattern=pattern_payload(new),
-            reason=pattern_payload(tuple(detail.values())) if detail else None,
+            reason=pattern_payload((detail["reason"],)) if detail else None,
         )
         loop = asyncio.get_running_loop()
         answer: Answer = [b"none"]
-        while answer[0] == b"none":  # no room as long as the lease lasted; it may have been renewed meanwhile
-            left = claim.deadline - loop.time()
-            answer = await target._run(Errand(self._link, command, max(left, 0.0)))
-            if left <= 0:
-                break
+        while answer[0] == b"none":  # no room yet; it is the server that tells when the lease is over
+            left = max(claim.deadline - loop.time(), A_MOMENT)
+            answer = await target._run(Errand(self._link, command, left))
         if answer[0] == b"closed":
-            raise SpaceClosed(
-                f"{kind}: space {target.name!r} is closed. The claim on {claim.fields} stays open."
-            )
+            raise target._closed_error(kind)
         self._check_not_stale(claim, kind, answer)
-        claim._ended = kind
-        self._note(kind, claim.fields, {"attempt": claim.attempt, "token": claim.token, **detail})
+        self._end(claim, kind, detail)
         if new:
             target._note("write", new)
 
@@ -301,22 +297,20 @@ class EngineSpace(TupleSpace):
     def _held(claim: Claim) -> dict[str, int]:
         return {"seq": claim._seq, "token": claim.token}
 
-    def _check_not_ended(self, claim: Claim, what: str) -> None:
+    def _end(self, claim: Claim, how: str, detail: dict[str, Any]) -> None:
+        claim._ended = how
+        self._note(how, claim.fields, {"attempt": claim.attempt, "token": claim.token, **detail})
+
+    @staticmethod
+    def _check_not_ended(claim: Claim, what: str) -> None:
         if claim._ended:
-            how = {"complete": "completed", "release": "given back", "bury": "buried", "lapse": "lapsed"}
-            self._refuse(claim, what, f"it is {how[claim._ended]} already")
+            raise claim._refusal(what)
 
     def _check_not_stale(self, claim: Claim, what: str, answer: Answer) -> None:
         if answer[0] != b"ok":
             claim._ended = "lapse"
-            self._refuse(claim, what, f"its lease was over at {claim.deadline:.6g} s")
-
-    def _refuse(self, claim: Claim, what: str, why: str) -> None:
-        claim._was_told = True
-        raise StaleClaim(
-            f"{claim.holder} cannot {what} {shown(claim.fields)}: {why}. Nothing was changed. "
-            "Claim again for the next tuple. If the work takes longer, use a longer lease or renew it."
-        )
+            self._note("note", claim.fields, {"text": REFUSED, "step": what})
+            raise claim._refusal(what)
 
     # ------------------------------------------------------------------------------------------------
     # Looking at the space
@@ -347,6 +341,13 @@ class EngineSpace(TupleSpace):
     async def close(self) -> None:
         """As `TupleSpace.close`, for everybody who uses the space."""
         answer = await self._ask("close")
+        if answer[0] == b"ok":
+            self._note("shut", ())
+
+    async def _remove_for_all(self) -> None:
+        """Close the space and forget it, with everything in it. For `EngineManager.remove`."""
+        command = {"name": "remove", "removed": self._id, "actor": current_actor()}
+        answer = await self._answer("remove", self._link.ask(command))
         if answer[0] == b"ok":
             self._note("shut", ())
 
@@ -383,12 +384,15 @@ class EngineSpace(TupleSpace):
         return answer
 
     def _failure(
-        self, operation: str, pattern: Pattern, answer: Answer, timeout: float | None, lack: str
-    ) -> Exception:
-        what = f"{operation}{pattern_text(pattern)}: space {self.name!r}"
-        if answer[0] == b"closed":
-            return SpaceClosed(f"{what} is closed.")
-        return TimeoutError(f"{what} {lack} {f'within {timeout:g} s' if timeout else 'at once'}.")
+        self, operation: str, pattern: Pattern, answer: Answer, timeout: float | None
+    ) -> SpaceClosed | TimeoutError:
+        if answer[0] == b"none":
+            return self._timeout_error(operation, pattern, timeout, map(decode, answer[2]))
+        if operation in ("write", "write_many"):
+            return self._closed_error(operation)
+        return SpaceClosed(
+            f"{operation}{pattern_text(pattern)}: space {self.name!r} is closed and has no such tuple."
+        )
 
     def _note(self, kind: str, fields: Fields, detail: dict[str, Any] | None = None) -> None:
         """Record in the trace of this program what it did itself."""

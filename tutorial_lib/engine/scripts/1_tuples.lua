@@ -8,12 +8,22 @@
 -- place  the bound keys of a tuple or pattern, for one shape
 -- index  for one shape and place: the numbers of the tuples there, oldest first
 --
--- A name of a space may hold any byte, so it always stands last in the name of a key.
+-- What is kept for a space, each under tuplespace:<kind>:<name of the space>. The name may hold any byte,
+-- so it stands last:
+--   space            its capacity, whether it is closed, and its counters
+--   tuples, claims   number of a tuple -> what is known of it
+--   moments          numbers, by the moment at which their ttl or lease is over
+--   shapes:<length>  the shapes that are indexed · index:<shape>:<place>  numbers
+--   waiters          id -> waiter · queue:<kind><shape>:<place>, writers  ids by arrival
+--   wanted:<length>  queue -> how many wait in it · offers:<id>  numbers that a tester has not seen yet
+--   events           a stream, for those in watchers
+-- And for each client: held (id -> space), mail, rung (spaces of which the mail tells), answer (the last).
 
 local now                 -- microseconds, by the server's clock
 local client              -- who sent this batch
-local opened = {}         -- the spaces used by this batch: name -> {capacity, closed}
+local opened = {}         -- the spaces used by this batch: name -> {capacity, asked, closed, birth, is_heir}
 local NO_LIMIT = math.huge
+local REMOVED = 'tuplespace:removed'  -- the spaces that were removed of late: name -> by whom
 
 local function key(kind, space)
   return 'tuplespace:' .. kind .. ':' .. space
@@ -40,16 +50,16 @@ local function ring(who, message)  -- a mailbox is read by one BLPOP per client
   redis.call('RPUSH', 'tuplespace:mail:' .. who, message)
 end
 
--- Events, kept for those who watch --------------------------------------------------------------------
+-- Events, kept for those who watch -------------------------------------------------------------------
 
-local EVENTS_KEPT = 100000
+local EVENTS_KEPT = 100000  -- or a few more; whoever is further behind is told how many it missed
 
 local function emit(space, kind, actor, payload, detail)
   local watchers = redis.call('SMEMBERS', key('watchers', space))
   if #watchers == 0 then return end
   local number = next_number(space, 'events')
   local event = cmsgpack.pack({number, now, kind, actor, payload or '', detail or {}})
-  redis.call('XADD', key('events', space), 'MAXLEN', '~', EVENTS_KEPT, number .. '-0', 'event', event)
+  redis.call('XADD', key('events', space), 'MAXLEN', '~', EVENTS_KEPT, exact(number) .. '-0', 'event', event)
   for _, watcher in ipairs(watchers) do
     if redis.call('SADD', 'tuplespace:rung:' .. watcher, space) == 1 then
       ring(watcher, 'events:' .. space)
@@ -57,7 +67,7 @@ local function emit(space, kind, actor, payload, detail)
   end
 end
 
--- The index -------------------------------------------------------------------------------------------
+-- The index ------------------------------------------------------------------------------------------
 
 local function place_of(shape, keys)
   local parts = {}
@@ -96,6 +106,7 @@ end
 
 local function index_for(space, shape, keys)
   if redis.call('SADD', key('shapes:' .. #shape, space), shape) == 1 then
+    redis.call('SADD', key('arities', space), #shape)
     build_index(space, shape)
   end
   return index_key(space, shape, keys)
@@ -105,13 +116,14 @@ local function oldest(space, shape, keys)
   return redis.call('ZRANGE', index_for(space, shape, keys), 0, 0)[1]
 end
 
-local function all(space, shape, keys)
-  if shape then
-    return redis.call('ZRANGE', index_for(space, shape, keys), 0, -1)
-  end
-  local numbers = redis.call('HKEYS', key('tuples', space))
+local function oldest_first(numbers)
   table.sort(numbers, function(a, b) return tonumber(a) < tonumber(b) end)
   return numbers
+end
+
+local function all(space, shape, keys)
+  if shape then return redis.call('ZRANGE', index_for(space, shape, keys), 0, -1) end
+  return oldest_first(redis.call('HKEYS', key('tuples', space)))
 end
 
 local function store(space, seq, tuple)

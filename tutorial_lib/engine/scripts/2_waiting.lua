@@ -6,6 +6,8 @@
 -- queue   for one kind of waiter, shape and place: the ids, by order of arrival
 -- kinds   t takes (or claims) · r reads · w tests by a where() of its own, in its client
 
+-- The lines ------------------------------------------------------------------------------------------
+
 local function queue_key(space, queue, keys)
   return key('queue:' .. queue .. ':' .. place_of(queue:sub(2), keys), space)
 end
@@ -14,6 +16,11 @@ local function count_taker(waiter, change)
   if waiter.queue:sub(1, 1) == 't' then
     redis.call('HINCRBY', key('space', waiter.space), 'takers', change)
   end
+end
+
+local function wish_of(waiter)  -- what it waits for: a pattern, or room for a tuple
+  local tuples = waiter.tuples
+  return waiter.pattern or tuples[math.min((waiter.done or 0) + 1, #tuples)].payload
 end
 
 local function enqueue(waiter)
@@ -31,7 +38,7 @@ local function enqueue(waiter)
   save('waiters', space, waiter.id, waiter)
   redis.call('HSET', 'tuplespace:held:' .. client, waiter.id, space)
   redis.call('ZADD', 'tuplespace:clients', 'NX', exact(now), client)
-  emit(space, 'wait', waiter.actor, '', {operation = waiter.operation, pattern = waiter.pattern})
+  emit(space, 'wait', waiter.actor, '', {operation = waiter.operation, pattern = wish_of(waiter)})
 end
 
 local function dequeue(waiter, why)
@@ -47,13 +54,15 @@ local function dequeue(waiter, why)
     redis.call('ZREM', key('writers', space), waiter.id)
   end
   redis.call('DEL', key('offers:' .. waiter.id, space))
-  emit(space, 'leave', waiter.actor, '', {operation = waiter.operation, pattern = waiter.pattern, why = why})
+  emit(space, 'leave', waiter.actor, '', {operation = waiter.operation, pattern = wish_of(waiter), why = why})
 end
 
 local function forget(waiter)
   redis.call('HDEL', key('waiters', waiter.space), waiter.id)
   redis.call('HDEL', 'tuplespace:held:' .. waiter.client, waiter.id)
 end
+
+-- Being served ---------------------------------------------------------------------------------------
 
 local function serve(waiter, answer, why)
   dequeue(waiter, why or 'served')
@@ -71,6 +80,8 @@ end
 local function is_in_time(waiter)
   return not (waiter.answer or (waiter.deadline and waiter.deadline <= now))
 end
+
+-- Who wants a tuple ----------------------------------------------------------------------------------
 
 local function in_queue(space, queue, keys)  -- those in time, oldest first
   local waiters = {}
@@ -109,6 +120,8 @@ local function first_taker(space, queues, keys)
   end
   return first
 end
+
+-- Handing over and giving back -----------------------------------------------------------------------
 
 local function open_claim(space, seq, tuple, lease, holder)
   local claim = {tuple = tuple, attempt = (tuple.attempts or 0) + 1, token = next_number(space, 'tokens'),
@@ -184,16 +197,23 @@ local function claim_of(command)  -- the claim, if the sender still holds it
   return claim and claim.token == command.token and claim
 end
 
+local function is_of_predecessor(space, number)  -- of a removed space that had the same name
+  return opened[space].is_heir and number < opened[space].birth
+end
+
 -- Return what the receiver of an answer never had.
 local function give_back_answer(space, operation, answer, actor)
   if answer[1] ~= 'ok' then return end
-  local seq = tonumber(answer[2])
   if operation == 'take' then
-    local tuple = answer[4]
+    local seq, tuple = tonumber(answer[2]), answer[4]
+    if is_of_predecessor(space, seq) then return end
     tuple.payload = answer[3]
     emit(space, 'release', actor, tuple.payload)
     give_back(space, seq, tuple)
+  elseif operation == 'take_all' then
+    for _, one in ipairs(answer[2]) do give_back_answer(space, 'take', one, actor) end
   elseif operation == 'claim' then
+    local seq = tonumber(answer[2])
     local claim = claim_of({space = space, seq = seq, token = answer[5]})
     if claim then end_claim(space, seq, claim, 'release', false) end
   end

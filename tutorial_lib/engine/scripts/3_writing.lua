@@ -7,11 +7,13 @@ local function accepts(space, keys)
   return used < capacity or first_taker(space, queues_of(space, keys), keys) ~= nil
 end
 
-local open_space  -- below
+local find_space  -- below
+
+-- The attempts ---------------------------------------------------------------------------------------
 
 local attempt = {}  -- by operation: returns the answer, or nil where there is no room
 
-function attempt.write(command)
+function attempt.write(command)  -- goes on after the tuples that had room before
   command.done = command.done or 0
   while command.done < #command.tuples do
     local tuple = command.tuples[command.done + 1]
@@ -23,7 +25,7 @@ function attempt.write(command)
   return {'ok', command.done}
 end
 
-function attempt.replace(command)
+function attempt.replace(command)  -- of the oldest match, or of one that the client has chosen
   local space, new = command.space, command.tuples[1]
   local seq = command.seq or (command.shape and oldest(space, command.shape, command.keys))
   if seq and redis.call('HEXISTS', key('tuples', space), seq) == 1 then
@@ -41,8 +43,7 @@ end
 
 function attempt.complete(command)  -- the command waits in the space of the result
   local source = command.claimed
-  open_space(source.space, source.capacity)
-  local claim = claim_of(source)
+  local claim = find_space(source.space) and claim_of(source)
   if not claim then return {'stale'} end
   local new = command.tuples[1]
   local same = source.space == command.space
@@ -60,9 +61,11 @@ end
 attempt.write_many = attempt.write
 attempt.bury = attempt.complete
 
+-- When there is room, or something is over -----------------------------------------------------------
+
 -- Let the waiting writers for whose tuples there is room now, or somebody who wants them, write.
 local function call_writers(space)
-  if opened[space].capacity == NO_LIMIT then return end
+  if not opened[space] or opened[space].capacity == NO_LIMIT then return end  -- removed, or never full
   for _, id in ipairs(redis.call('ZRANGE', key('writers', space), 0, -1)) do
     local writer = fetch('waiters', space, id)
     if writer and is_in_time(writer) then
@@ -93,18 +96,27 @@ local function end_what_is_over(space)
   if #over > 0 then call_writers(space) end
 end
 
--- Open a space for this batch. The first to name it decides on its capacity ('' for no limit).
-function open_space(space, capacity)
+-- Spaces ---------------------------------------------------------------------------------------------
+
+-- Open a space for this batch, if there is one.
+function find_space(space)
   if opened[space] then return opened[space] end
-  local known = redis.call('HMGET', key('space', space), 'capacity', 'closed')
-  if not known[1] then
-    -- Tuples are numbered from the time of day on: after a server lost its memory no number comes again,
-    -- so a claim or a take from before cannot meet a tuple of today.
-    redis.call('HSET', key('space', space), 'capacity', capacity, 'tuples', exact(now))
-    redis.call('SADD', 'tuplespace:spaces', space)
-    known[1] = capacity
-  end
-  opened[space] = {capacity = tonumber(known[1]) or NO_LIMIT, asked = known[1], closed = known[2] == '1'}
+  local known = redis.call('HMGET', key('space', space), 'capacity', 'closed', 'birth', 'is_heir')
+  if not known[1] then return nil end
+  opened[space] = {capacity = tonumber(known[1]) or NO_LIMIT, asked = known[1], closed = known[2] == '1',
+                   birth = tonumber(known[3]), is_heir = known[4] == '1'}
   end_what_is_over(space)
   return opened[space]
+end
+
+-- The first to name a space makes it, and decides on its capacity ('' for no limit).
+local function make_space(space, capacity)
+  -- Tuples and events are numbered from the time of day on: after a server lost its memory no number
+  -- comes again, so a claim, a take or a watch from before cannot meet what is of today.
+  local birth = exact(now)
+  redis.call('HSET', key('space', space), 'capacity', capacity,
+             'birth', birth, 'tuples', birth, 'events', birth,
+             'is_heir', redis.call('HDEL', REMOVED, space))
+  redis.call('SADD', 'tuplespace:spaces', space)
+  return find_space(space)
 end
