@@ -185,6 +185,26 @@ def test_a_fault_that_meets_nobody_is_named(player: Player) -> None:
     assert "met nobody" in part(player, "alerts").value
 
 
+def test_a_program_that_cannot_hire_says_so() -> None:
+    """Where no crew is at work, nobody can be added; it is not the fault of the one who was to come."""
+
+    async def program() -> None:
+        await asyncio.sleep(2)
+
+    shown = Player(program, [hire("w1", at=1), crash("w2", at=1)])
+    _ = shown.panel
+    assert "hire(&quot;w1&quot;, at=1) hired nobody: no Crew was at work" in part(shown, "alerts").value
+    assert "crash(&quot;w2&quot;, at=1) met nobody" in part(shown, "alerts").value
+    shown.close()
+
+
+def test_play_has_a_word_beside_its_icons(player: Player) -> None:
+    """As all other buttons have."""
+    transport = player.panel.children[3]
+    place = transport.children.index(part(player, "play"))
+    assert transport.children[place - 1].value == "Play"
+
+
 def test_a_program_that_remembers_is_found_out() -> None:
     """A space made outside keeps what the last run left. The warning says what to do."""
     seen: list[int] = []

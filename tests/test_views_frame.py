@@ -10,8 +10,11 @@ import pytest
 
 from tests.view_help import busy_run, story, watched_workers
 from tutorial_lib import ANY, Event, Trace, TupleSpace, note
+from tutorial_lib.crew import work
 from tutorial_lib.faults import crash, mute
+from tutorial_lib.heartbeat import Monitor, beat
 from tutorial_lib.simulation import simulate
+from tutorial_lib.tasks import Task
 from tutorial_lib.views.frame import Frame, LaneFrame, frame_at
 from tutorial_lib.views.history import History
 from tutorial_lib.views.loads import fairness
@@ -62,6 +65,21 @@ def test_whoever_does_something_after_a_crash_lives_again() -> None:
     assert lane(frame_at(story((1, "w1", "crash"), (2, "w1", "restart"))), "w1").state == "idle"
 
 
+@pytest.mark.parametrize("back", ["restart", "hire", "start"])
+def test_whoever_is_back_is_not_called_dead_any_more(back: str) -> None:
+    """The verdict of a monitor was about the life before."""
+    death = [(1, "w1", "start", TASK), (2, "w1", "crash"), (5, "w1", "dead", ("w1",))]
+    assert lane(frame_at(story(*death)), "w1").suspicion == "declared dead"
+    assert lane(frame_at(story(*death, (5, "w1", back))), "w1").suspicion == ""
+
+
+@pytest.mark.parametrize("back", ["restart", "hire", "clear"])
+def test_whoever_hung_and_was_replaced_is_not_called_dead_any_more(back: str) -> None:
+    """A hanging worker has not crashed; a new one under its name takes its place all the same."""
+    hung = [(1, "w1", "hang"), (5, "w1", "dead", ("w1",))]
+    assert lane(frame_at(story(*hung, (6, "w1", back))), "w1").suspicion == ""
+
+
 def test_lanes_stand_in_the_order_of_appearance_and_number() -> None:
     """W2 stands before w10, and all workers together, where the first of them appeared."""
     trace = story(*((0, name, "note") for name in ("main", "w10", "monitor", "w2", "w1")))
@@ -92,6 +110,45 @@ def test_a_crash_or_a_cancellation_cuts_work_short(end: tuple[object, ...]) -> N
     frame = frame_at(story((1, "w1", "start", TASK), (2, "w1", *end)))
     assert bars(frame, "w1") == [(1, 2, "7", "cut")]
     assert lane(frame, "w1").failed == 0
+
+
+REFUSAL = (9, "w1", "note", TASK, "tasks", {"text": "refused", "step": "complete"})
+
+
+def test_work_that_was_refused_is_not_done() -> None:
+    """Its bar looks like one that was cut short, and it is counted apart."""
+    trace = story((1, "w1", "start", TASK), (9, "w1", "finish", TASK), REFUSAL)
+    worker = lane(frame_at(trace), "w1")
+    assert (worker.done, worker.refused) == (0, 1)
+    assert bars(frame_at(trace), "w1") == [(1, 9, "7", "cut")]
+    assert worker.bars[0].how == "refused"
+
+
+def test_a_refusal_takes_back_only_what_it_is_about() -> None:
+    """Other tasks, the same task that is still under way, and a note of the same word stay as they are."""
+    done = [(0, "w1", "start", TASK), (1, "w1", "finish", TASK)]
+    again = (2, "w1", "start", TASK)
+    other = (9, "w1", "note", ("task", 8), "tasks", {"text": "refused", "step": "complete"})
+    for more in ([other], [again, REFUSAL], [(9, "w1", "note", (), "", {"text": "refused"})]):
+        worker = lane(frame_at(story(*done, *more)), "w1")
+        assert (worker.done, worker.refused, worker.bars[0].how) == (1, 0, "done")
+    idle = lane(frame_at(story((9, "w1", "note", (), "", {"text": "refused"}))), "w1")
+    assert (idle.done, idle.refused) == (0, 0)
+
+
+def test_work_without_claims_that_was_refused_is_not_done_either() -> None:
+    """Whoever comes too late with a state tuple is told so in the same way."""
+
+    async def program() -> None:
+        space = TupleSpace("tasks")
+        await space.write(*Task.new(7))
+        task = await Task.next(space)
+        await work(5, task)
+        await task.requeue(space)  # somebody took it for dead
+        assert await task.complete(space) is None
+
+    worker = lane(frame_at(simulate(program)), "main")
+    assert (worker.done, worker.refused) == (0, 1)
 
 
 def test_a_tuple_is_in_hand_from_its_take_until_its_taker_is_heard_of_again() -> None:
@@ -197,6 +254,19 @@ def test_a_crash_is_told_together_with_when_it_was_noticed() -> None:
     assert [(found.begin, found.noticed) for found in worker.detections] == [(4.2, 6.0)]
     assert worker.suspicion == "declared dead"
     assert worker.timeout == 3.0
+
+
+def test_the_fuse_is_as_long_as_the_timeout_of_the_monitor() -> None:
+    """A look may come late, so the silence at a death says too much. One suspicion is enough to know it."""
+
+    async def program() -> None:
+        space = TupleSpace("beats")
+        async with beat(space, "w1", every=1), Monitor(space, timeout=5, every=2):
+            await asyncio.sleep(20)
+
+    run = simulate(program, faults=[mute("w1", at=5, seconds=4)])
+    assert [event.kind for event in run.trace.of("suspect", "dead")] == ["suspect"]
+    assert lane(frame_at(run, 3), "w1").timeout == 5
 
 
 def test_a_false_alarm_is_told_and_taken_back() -> None:

@@ -11,11 +11,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
 
 import pytest
 
 from tutorial_lib.stack import deploy
+from tutorial_lib.stack.embedded import Front
 from tutorial_lib.stack.real import RealStack, run_real_stack
 
 WORKING = 120.0  # seconds within which every request must have ended
@@ -117,3 +120,44 @@ def test_ctrl_c_at_any_moment_leaves_no_process(services, tmp_path):
     listing = subprocess.run(["ps", "axeww"], capture_output=True, encoding="utf-8", check=True).stdout
     assert str(tmp_path) not in listing
     assert list(tmp_path.glob("tutorial-stack-*")) == []
+
+
+def children_of(process: subprocess.Popen[str]) -> dict[int, str]:
+    """The processes that a process has started: their command lines by their numbers."""
+    command = ["ps", "-axwwo", "pid=,ppid=,command="]
+    lines = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.splitlines()
+    rows = [line.split(maxsplit=2) for line in lines]
+    return {int(pid): command for pid, parent, command in rows if int(parent) == process.pid}
+
+
+@pytest.mark.parametrize("service", ["compute", "w1"])
+def test_a_service_that_has_died_is_started_again(service, tmp_path):
+    """``tutorial stack up`` says so, and what is asked after that is answered."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tutorial_lib.course.cli", "stack", "up", "--workers", "1"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        patience = Timer(
+            WORKING, process.terminate
+        )  # or a line that never comes would be waited for for ever
+        patience.start()
+        try:
+            lines = iter(process.stdout.readline, "")
+            (url,) = [line.split()[1] for line in lines_until("Ctrl-C", lines) if line.startswith("Try ")]
+            word = {"compute": "tutorial_lib.stack.compute", "w1": "--hostname w1@"}[service]
+            (victim,) = [pid for pid, text in children_of(process).items() if word in text]
+            os.kill(victim, signal.SIGKILL)
+            assert next(lines) == f"{service} has died and is started again\n"
+            front = Front(url.removesuffix("/compute/5,"))
+            until(lambda: front.compute(5, timeout=WORKING) == 25, within=WORKING)
+        finally:
+            patience.cancel()
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def lines_until(word: str, lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines, the last of which begins with this word."""
+    for line in lines:
+        yield line
+        if line.startswith(word):
+            return

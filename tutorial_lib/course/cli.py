@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         "--workers", type=int, default=2, metavar="N", help="number of worker processes (default: 2)"
     )
     stack_parser.set_defaults(run=stack)
+    _add_class_commands(commands)
     _add_exercise_commands(commands)
     for command in (lab_parser, doctor_parser):
         command.add_argument(
@@ -87,6 +88,39 @@ def _parser() -> argparse.ArgumentParser:
             help=f"your working folder (default: {_DEFAULT_FOLDER} in the present folder)",
         )
     return parser
+
+
+def _add_class_commands(commands: Any) -> None:
+    """Add the two sides of a class: host and join."""
+    class_parser = commands.add_parser("class", help="hold a class, or take part in one: lesson 09")
+    sides = class_parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    host = sides.add_parser(
+        "host",
+        help="hold a class on this machine",
+        description="Start a server with a new password, print how students join, and open the board.",
+    )
+    host.add_argument(
+        "--address",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address of this machine at which students reach it (default: only this machine itself)",
+    )
+    host.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: a free one)")
+    host.add_argument("--no-browser", action="store_true", help="print the address of the board only")
+    host.set_defaults(run=partial(_in_class, "host"))
+    join = sides.add_parser(
+        "join",
+        help="take part with this machine",
+        description="Do tasks of the class until it is over or Ctrl-C. Only jobs of the course ever run.",
+    )
+    join.add_argument(
+        "url",
+        nargs="?",
+        metavar="URL",
+        help="the address that the host gave you; - asks for it; by default that in TUTORIAL_CLASS_URL",
+    )
+    join.add_argument("--name", metavar="NAME", help="the name on the board (default: your login)")
+    join.set_defaults(run=partial(_in_class, "join"))
 
 
 def _add_exercise_commands(commands: Any) -> None:
@@ -172,6 +206,18 @@ def stack(options: argparse.Namespace) -> int:
         print(f"tutorial stack: {error}", file=sys.stderr)
         return 1
     return up(options.workers)
+
+
+def _in_class(side: str, options: argparse.Namespace) -> int:
+    """Hold a class, or take part in one; the status is 1 if that is not possible."""
+    try:
+        from tutorial_lib.classroom import command  # here, since its packages are an extra
+    except ImportError as error:
+        print(f"tutorial class {side}: {error}", file=sys.stderr)
+        return 1
+    if side == "host":
+        return command.host_class(options.address, options.port, opens_browser=not options.no_browser)
+    return command.join_class(options.url, options.name)
 
 
 # The exercises. Imported when they are asked for, since the checks take a moment to load.

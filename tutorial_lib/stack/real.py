@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.parse
 import urllib.request
@@ -30,96 +27,18 @@ from typing import Any, Final, NoReturn
 import grpc
 from redis import Redis, RedisError
 
+from tutorial_lib.service_process import ServiceProcess
 from tutorial_lib.stack.deploy import prometheus_config
 from tutorial_lib.stack.embedded import Front
 from tutorial_lib.stack.settings import Settings
 
-__all__ = ["MissingBinary", "RealStack", "Service", "run_real_stack", "up"]
+__all__ = ["MissingBinary", "RealStack", "run_real_stack", "up"]
 
-_START_WITHIN: Final = 20.0  # seconds
-_STOP_WITHIN: Final = 10.0  # seconds, after which a process is killed
 _PACKAGE: Final = "tutorial_lib.stack"
 
 
 class MissingBinary(RuntimeError):
     """A server is not installed. Says how to install it."""
-
-
-class Service:
-    """One process of the stack: ``command``, which answers when ``is_ready`` returns True.
-
-    What it writes to its standard output and error is kept in ``output``.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        is_ready: Callable[[], bool],
-        output: Path,
-        environment: dict[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self._command = command
-        self._is_ready = is_ready
-        self._output = output
-        self._environment = os.environ | (environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the process has been started and has not ended."""
-        return self._process is not None and self._process.poll() is None
-
-    def start(self) -> None:
-        """Start the process and wait until it answers. Raises `RuntimeError`, with its last words, if not."""
-        with self._output.open("ab") as output, _signals_put_off():
-            # In a session of its own, Ctrl-C reaches only us, and we stop the services in good order.
-            self._process = subprocess.Popen(
-                self._command, stdout=output, stderr=output, env=self._environment, start_new_session=True
-            )
-        deadline = time.monotonic() + _START_WITHIN
-        while not self._is_ready():
-            if not self.is_running or time.monotonic() > deadline:
-                words = self._output.read_text(encoding="utf-8", errors="replace")[-500:]
-                raise RuntimeError(f"{self.name} did not start. Its last words: {words or 'none'}")
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        """Ask the process to end, and kill it if it does not. Nothing happens if it does not run."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(_STOP_WITHIN)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-    def kill(self) -> None:
-        """End the process at once, in the middle of whatever it does: SIGKILL."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-
-@contextmanager
-def _signals_put_off() -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended: a process that is started but not yet noted would stay."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach only the main thread
-        return
-    caught: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, frame: caught.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for late in caught:
-            signal.raise_signal(late)
 
 
 class RealStack(Front):
@@ -171,10 +90,10 @@ class RealStack(Front):
 
     def _service(
         self, name: str, command: Sequence[str], is_ready: Callable[[], bool], **environment: str
-    ) -> Service:
-        return Service(name, command, is_ready, self._folder / f"{name}.txt", environment)
+    ) -> ServiceProcess:
+        return ServiceProcess(name, command, is_ready, self._folder / f"{name}.txt", environment)
 
-    def _redis(self) -> Service:
+    def _redis(self) -> ServiceProcess:
         port = self._ports["redis"]
         client = Redis(port=port, socket_timeout=1.0)
 
@@ -188,7 +107,7 @@ class RealStack(Front):
         command = [_binary("redis-server"), *options.split(), "", "--dir", str(self._folder)]
         return self._service("redis", command, is_ready)
 
-    def _compute(self) -> Service:
+    def _compute(self) -> ServiceProcess:
         def is_ready() -> bool:
             with grpc.insecure_channel(self.settings.compute) as channel:
                 try:
@@ -200,7 +119,7 @@ class RealStack(Front):
         command = [sys.executable, "-m", f"{_PACKAGE}.compute", str(self._delay)]
         return self._service("compute", command, is_ready, **self.settings.to_environment())
 
-    def _worker(self, name: str) -> Service:
+    def _worker(self, name: str) -> ServiceProcess:
         started_before = 0
 
         def is_ready() -> bool:
@@ -218,12 +137,12 @@ class RealStack(Front):
         environment = replace(self.settings, worker=name).to_environment()
         return self._service(name, command, is_ready, **environment, **self._shared_numbers())
 
-    def _web(self) -> Service:
+    def _web(self) -> ServiceProcess:
         command = [sys.executable, "-m", f"{_PACKAGE}.web", str(self._ports["web"])]
         environment = self.settings.to_environment() | self._shared_numbers()
         return self._service("web", command, lambda: _answers(self.url + "/health"), **environment)
 
-    def _prometheus(self) -> Service:
+    def _prometheus(self) -> ServiceProcess:
         config = self._folder / "prometheus.yml"
         config.write_text(prometheus_config(f"127.0.0.1:{self._ports['web']}"), encoding="utf-8")
         command = [

@@ -52,15 +52,18 @@ STYLE = (
 class Drawing:
     """An SVG picture that grows from top to bottom. All places and sizes are in its own units.
 
+    ``style`` explains looks that only this kind of picture has.
+
     >>> drawing = Drawing(100)
     >>> drawing.text(0, 14, "w1 <script>")
     >>> "&lt;script&gt;" in drawing.svg("A name", "A name alone.")
     True
     """
 
-    def __init__(self, width: float) -> None:
+    def __init__(self, width: float, style: str = "") -> None:
         self.width = width
         self.height = 0.0
+        self.style = STYLE + style
         self._parts: list[str] = []
 
     def text(self, x: float, y: float, text: str, look: str = "") -> None:
@@ -93,7 +96,7 @@ class Drawing:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" role="img" '
             f'viewBox="0 0 {number(self.width)} {number(self.height)}" '
             f'aria-label="{safe(title)}. {safe(summary)}"><title>{safe(title)}</title>'
-            f"<desc>{safe(summary)}</desc><style>{STYLE}</style>{''.join(self._parts)}</svg>"
+            f"<desc>{safe(summary)}</desc><style>{self.style}</style>{''.join(self._parts)}</svg>"
         )
 
 

@@ -50,6 +50,8 @@ class LaneFrame:
     """The label of what it works on, or the pattern that it waits for."""
     done: int
     failed: int
+    refused: int
+    """How much it finished too late, so that it did not count."""
     taken: int
     written: int
     is_worker: bool
@@ -60,7 +62,7 @@ class LaneFrame:
     silence: float | None
     """Seconds since its last heartbeat; None if it never beat."""
     timeout: float | None
-    """Seconds of silence that a monitor called a death in this run; None if it never did."""
+    """Seconds of silence that the monitor takes for a death; None if it suspected nobody in this run."""
     suspicion: str
     """"suspected", "declared dead" or ""."""
     detections: list[Detection]
@@ -218,6 +220,7 @@ def _lane_frame(
         doing=doing,
         done=actor.done,
         failed=actor.failed,
+        refused=actor.refused,
         taken=actor.taken,
         written=actor.written,
         is_worker=is_worker,

@@ -89,6 +89,7 @@ class Lane:
     lived: list[tuple[float, float]] = field(default_factory=list)  # from when to when it was there
     states: list[tuple[int, ActorState]] = field(default_factory=list)  # events seen, how it was then
     rows: int = 0  # how many rows its bars need
+    refused: int = 0  # how many of its bars are
     worked: bool = False
     hired: bool = False
     took: bool = False
@@ -114,7 +115,7 @@ class History:
         self.lanes: dict[str, Lane] = {}
         self.spaces: dict[str, SpaceHistory] = {}
         self.progress = ProgressHistory()
-        self.timeout: float | None = None  # the silence in seconds that a monitor first called a death
+        self.timeout: float | None = None  # the silence in seconds that a monitor takes for a death
         self.given_end = end
         self._times: list[float] = []
         self._state = State()
@@ -263,6 +264,15 @@ class History:
                 how = "cut short"
             lane.bars.append(_closed(begun.pop(0), event.time, number, how))
 
+    def _read_note(self, lane: Lane, event: Event, number: int) -> None:
+        """If an actor is told that it came too late, show what it had finished as refused."""
+        if self._state.actors[lane.name].refused > lane.refused:
+            lane.refused += 1
+            label = task_label(event.fields)
+            of_task = [place for place, bar in enumerate(lane.bars) if bar.is_work and bar.label == label]
+            for place in of_task[-1:]:  # none if it was begun before the trace
+                lane.bars[place] = lane.bars[place]._replace(how="refused")
+
     def _read_crash(self, lane: Lane, event: Event, number: int) -> None:
         hand = [lane.in_hand] if lane.in_hand is not None else []
         lane.bars += [_closed(bar, event.time, number, "cut short") for bar in lane.under_way() + hand]
@@ -318,8 +328,10 @@ class History:
         lane.beats.append(Mark(event.time, "beat", "", number))
 
     def _read_suspicion(self, lane: Lane, event: Event, number: int) -> None:
-        if event.kind == "dead" and self.timeout is None:
-            self.timeout = event.detail.get("silence")
+        if "timeout" in event.detail:
+            self.timeout = event.detail["timeout"]
+        elif event.kind == "dead" and self.timeout is None:
+            self.timeout = event.detail.get("silence")  # it has another rule: this much was too much
         if lane.silent_since is not None:
             lane.detections.append(Detection(lane.silent_since, event.time, number))
             lane.silent_since = None
@@ -342,6 +354,7 @@ _READERS: dict[str, Callable[[History, Lane, Event, int], None]] = {
     "start": History._read_start,
     "finish": History._read_end_of_work,
     "fail": History._read_end_of_work,
+    "note": History._read_note,
     "crash": History._read_crash,
     "hang": History._read_hang,
     "write": History._read_write,

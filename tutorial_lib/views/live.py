@@ -174,10 +174,10 @@ class LiveView:
     def _spaces(self) -> list[TupleSpace]:
         if isinstance(self._source, TupleSpace):
             return [self._source]
-        return list(self._source._spaces.values())
+        return self._source.spaces()
 
     def _follows_something(self) -> bool:
-        return not self._watches or any(not _is_over(watch) for watch in self._watches.values())
+        return not self._watches or any(not watch.is_over for watch in self._watches.values())
 
     async def _watch_new_spaces(self, stack: AsyncExitStack) -> None:
         for space in self._spaces():
@@ -185,7 +185,7 @@ class LiveView:
                 watch = await stack.enter_async_context(space.watch())
                 tuples = await space.read_all()
                 waiters = await space.waiters()
-                _pending(watch)  # what happened before this moment is in these two lists already
+                watch.pending()  # what happened before this moment is in these two lists already
                 self._watches[space.name] = watch
                 for fields in tuples:
                     self._note("write", space, "", fields)
@@ -214,7 +214,7 @@ class LiveView:
         """Read the events that have come, and show what is true after them."""
         try:
             for watch in self._watches.values():
-                for event in _pending(watch):
+                for event in watch.pending():
                     self._state.apply(event)
                     self._latest = event
             if self._panel is not None and self._panel.show(self._frame()):
@@ -248,14 +248,3 @@ class _Panel:
     def close(self) -> None:
         """Take the widgets away."""
         close_all(self.box)
-
-
-def _pending(watch: Watch) -> list[Event]:
-    """Take all events that are there, at once: the loop of a watch lets others run after each."""
-    events = list(watch._buffer)
-    watch._buffer.clear()
-    return events
-
-
-def _is_over(watch: Watch) -> bool:
-    return watch._over and not watch._buffer

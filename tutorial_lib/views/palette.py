@@ -11,6 +11,7 @@ finished   blue                solid bar                  "done"
 running    sky blue, blue edge solid bar up to now        "busy"
 failed     vermilion           "!" behind its number      "failed"
 cut short  none                dashed outline             "cut short"
+refused    none                dashed outline             "refused"
 in hand    pale blue           outline                    "in hand"
 trouble    vermilion           a sign for each kind       beside the sign
 recovery   green               a sign for each kind       beside the sign
@@ -106,8 +107,10 @@ SIGNS: Final = {
     "requeue": Sign("M4-3A5 5 0 1 0 5 1M4.5-6.5V-3H1", "o", OWN),
     "undo": Sign("M5 5V-1H-5M-1-5-5-1-1 3", "<", VERMILION),
     "note": Sign("M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", ".", OWN, True),
+    "working": Sign("M-4-5.5 5.5 0-4 5.5Z", ">", BLUE, True),
+    "idle": Sign("M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "o", OWN),
 }
-"""The signs of the moments at which something happened to an actor."""
+"""The signs of the moments at which something happened to an actor; the last two say how a machine is."""
 
 
 def contrast(one: str, other: str) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tutorial_lib.faults import Hire
 from tutorial_lib.simulation import Fault, Run, Runaway, Stalled, simulate
 from tutorial_lib.trace import Event
 from tutorial_lib.views.frame import Frame, frame_at
@@ -19,7 +20,8 @@ from tutorial_lib.views.words import joined, sentence
 
 __all__ = ["Playback"]
 
-TOO_LATE = "whoever it was meant for was not there, or the run was over."
+NOBODY_THERE = "met nobody: whoever it was meant for was not there, or the run was over."
+NO_CREW = "hired nobody: no Crew was at work at that moment, or it had somebody of that name already."
 ADVICE = "Make everything that the program uses inside it, spaces too."
 
 
@@ -170,7 +172,12 @@ class Playback:
                 raise
             kind = "" if isinstance(error, (Stalled, Runaway)) else f"{type(error).__name__}: "
             self.problem = f"{kind}{error}"
-        missed = [repr(fault) for fault in run.unused_faults]
-        problems = [self.problem, f"{joined(missed)} met nobody: {TOO_LATE}" if missed else "", *run.errors]
-        self.problem = " ".join(filter(None, problems))
+        self.problem = " ".join(filter(None, [self.problem, *_unused(run.unused_faults), *run.errors]))
         return run
+
+
+def _unused(faults: tuple[Fault, ...]) -> list[str]:
+    """Say of faults that had no effect why that is so."""
+    hires = [repr(fault) for fault in faults if isinstance(fault, Hire)]
+    others = [repr(fault) for fault in faults if not isinstance(fault, Hire)]
+    return [f"{joined(names)} {why}" for names, why in ((others, NOBODY_THERE), (hires, NO_CREW)) if names]

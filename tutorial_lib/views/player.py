@@ -141,6 +141,7 @@ class _Panel:
             show_repeat=False,
             layout=widgets.Layout(width="100px"),
         )
+        play_word = widgets.Label("Play")  # the buttons of Play are icons without a word or a tooltip
         self.slider = widgets.IntSlider(readout=False, layout=widgets.Layout(flex="1 1 150px"))
         self.slider.tooltip = "time"
         self.slider.observe(self._on_slider, names="value")
@@ -155,7 +156,7 @@ class _Panel:
             description="As text", tooltip="the same in words", layout=widgets.Layout(width="auto")
         )
         self.as_text.observe(lambda change: self._draw(), names="value")
-        return row(self.play, back, forward, self.slider, self.speed, self.as_text)
+        return row(play_word, self.play, back, forward, self.slider, self.speed, self.as_text)
 
     def _make_scenario(self) -> widgets.HBox:
         self.actor = widgets.Dropdown(layout=widgets.Layout(width="130px"), tooltip="who has the fault")

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
+from tutorial_lib.claims import REFUSED
 from tutorial_lib.trace import Event
-from tutorial_lib.views.words import kind_label, pattern_words, tuple_text
+from tutorial_lib.views.words import kind_label, pattern_words, task_label, tuple_text
 
 __all__ = ["NOT_SIGNS_OF_LIFE", "ActorState", "Change", "Claimed", "SpaceState", "State", "Stored", "Waiting"]
 
@@ -65,11 +66,13 @@ class ActorState(NamedTuple):
 
     done: int = 0  # pieces of work that were finished
     failed: int = 0
+    refused: int = 0  # finished, but too late
     taken: int = 0  # tuples that it took or claimed
     written: int = 0
     life: str = ""  # "crashed", "dismissed", "given up", or "" while it lives
     hangs_until: float = 0.0
     suspicion: str = ""  # "suspected" or "declared dead" by a monitor
+    finished: str = ""  # the label of what it finished last, until it starts something else
 
 
 class SpaceState:
@@ -129,7 +132,7 @@ class State:
         if actor is None:
             actor = self.actors[event.actor] = ActorState()
         if actor.life and event.kind not in NOT_SIGNS_OF_LIFE:
-            self.actors[event.actor] = actor._replace(life="")  # somebody has started it again
+            self.actors[event.actor] = actor._replace(life="", suspicion="")  # it was started again
         change = _CHANGES.get(event.kind)
         return [] if change is None else change(self, event)
 
@@ -216,9 +219,23 @@ class State:
     # ------------------------------------------------------------------------------------------------
     # Actors
 
+    def _start(self, event: Event) -> list[Change]:
+        self.actors[event.actor] = self.actors[event.actor]._replace(finished="")
+        return []
+
     def _finish(self, event: Event) -> list[Change]:
         actor = self.actors[event.actor]
-        self.actors[event.actor] = actor._replace(done=actor.done + 1)
+        self.actors[event.actor] = actor._replace(done=actor.done + 1, finished=task_label(event.fields))
+        return []
+
+    def _note(self, event: Event) -> list[Change]:
+        """Take back what an actor has done if it is told that it came too late."""
+        actor = self.actors[event.actor]
+        is_refusal = event.detail.get("text") == REFUSED and actor.finished != ""
+        if is_refusal and actor.finished == task_label(event.fields):
+            self.actors[event.actor] = actor._replace(
+                done=actor.done - 1, refused=actor.refused + 1, finished=""
+            )
         return []
 
     def _fail(self, event: Event) -> list[Change]:
@@ -235,6 +252,10 @@ class State:
     def _end_life(self, event: Event) -> list[Change]:
         life = {"crash": "crashed", "dismiss": "dismissed", "give_up": "given up"}[event.kind]
         self.actors[event.actor] = self.actors[event.actor]._replace(life=life)
+        return []
+
+    def _begin_life(self, event: Event) -> list[Change]:
+        self.actors[event.actor] = self.actors[event.actor]._replace(suspicion="")
         return []
 
     def _suspect(self, event: Event) -> list[Change]:
@@ -261,12 +282,16 @@ _CHANGES: dict[str, Callable[[State, Event], list[Change]]] = {
     "wait": State._wait,
     "leave": State._leave,
     "shut": State._shut,
+    "start": State._start,
     "finish": State._finish,
     "fail": State._fail,
+    "note": State._note,
     "hang": State._hang,
     "crash": State._end_life,
     "dismiss": State._end_life,
     "give_up": State._end_life,
+    "hire": State._begin_life,
+    "restart": State._begin_life,
     "suspect": State._suspect,
     "dead": State._suspect,
     "clear": State._suspect,

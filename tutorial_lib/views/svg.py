@@ -53,8 +53,8 @@ def timeline_svg(run: Run | Trace, at: float | None = None) -> Picture:
     """Draw who did what and when, a lane for each actor.
 
     Solid bars are work, with the number of the task; outlined ones a tuple in hand. A dashed outline was
-    cut short. A pale track is somebody who is idle, no track somebody who is not there. Raises what
-    `frame_at` raises.
+    cut short, or refused since it came too late. A pale track is somebody who is idle, no track somebody
+    who is not there. Raises what `frame_at` raises.
 
     >>> trace = Trace()
     >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=0.0)
@@ -147,33 +147,36 @@ def picture_of(frame: Frame, views: Iterable[str], *, shows_playhead: bool = Fal
     summaries: list[str] = []
     lines: list[str] = []
     for view in views:
-        if view == "lanes":
+        title, summary, new_lines = _draw_view(view, drawing, frame, shows_playhead)
+        titles.append(title)
+        summaries.append(summary)
+        lines += ["", *new_lines] if lines else new_lines
+    return Picture(drawing.svg(" and ".join(titles), " ".join(summaries)), "\n".join(lines))
+
+
+def _draw_view(view: str, drawing: Drawing, frame: Frame, shows_playhead: bool) -> tuple[str, str, list[str]]:
+    """Draw one view below what is there already. Return its title, its summary, and its lines in words."""
+    match view:
+        case "lanes":
             draw_lanes(drawing, frame, shows_playhead=shows_playhead)
-            new = "Worker lanes", frame.summary, lane_lines(frame)
-        elif view == "load":
+            return "Worker lanes", frame.summary, lane_lines(frame)
+        case "load":
             draw_load(drawing, frame.load)
-            new = "Load", load_summary(frame.load), load_lines(frame.load)
-        elif view == "tuples":
+            return "Load", load_summary(frame.load), load_lines(frame.load)
+        case "tuples":
             draw_counts(drawing, frame, shows_playhead=shows_playhead)
-            new = "Tuples over time", counts_summary(frame), counts_lines(frame)
-        elif view == "board":
+            return "Tuples over time", counts_summary(frame), counts_lines(frame)
+        case "board":
             draw_board(drawing, frame)
-            new = "Task board", board_summary(frame), board_lines(frame)
-        elif view == "restarts":
+            return "Task board", board_summary(frame), board_lines(frame)
+        case "restarts":
             draw_restarts(drawing, frame, shows_playhead=shows_playhead)
-            new = "Restarts", restarts_summary(frame), restarts_lines(frame)
-        elif view == "breaker":
+            return "Restarts", restarts_summary(frame), restarts_lines(frame)
+        case "breaker":
             draw_breakers(drawing, frame, shows_playhead=shows_playhead)
-            new = "Breakers", breaker_summary(frame), breaker_lines(frame)
-        else:
+            return "Breakers", breaker_summary(frame), breaker_lines(frame)
+        case _:
             for space in frame.spaces:
                 draw_space(drawing, space)
-            new = (
-                "Spaces",
-                " ".join(map(space_summary, frame.spaces)),
-                [line for space in frame.spaces for line in space_lines(space)],
-            )
-        titles.append(new[0])
-        summaries.append(new[1])
-        lines += ["", *new[2]] if lines else new[2]
-    return Picture(drawing.svg(" and ".join(titles), " ".join(summaries)), "\n".join(lines))
+            lines = [line for space in frame.spaces for line in space_lines(space)]
+            return "Spaces", " ".join(map(space_summary, frame.spaces)), lines

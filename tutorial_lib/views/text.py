@@ -42,7 +42,7 @@ COLUMNS = 56  # of the time axis, and of the longest bar
 NAME_COLUMNS = 12
 LABEL_COLUMNS = 24  # a kind of tuple, and its space
 MOST_LANES = 60
-BARS = {"done": "━", "failed": "╍", "cut short": "╌", "running": "─"}
+BARS = {"done": "━", "failed": "╍", "cut short": "╌", "refused": "╌", "running": "─"}
 HELD = "┄"
 SIGN_LETTERS = {
     "crash": "x",
@@ -62,9 +62,9 @@ SIGN_LETTERS = {
 def timeline_text(run: Run | Trace, at: float | None = None) -> str:
     """Draw who did what and when, a line for each actor.
 
-    A bar begins with the number of its task. ``━`` is finished work, ``╍`` failed, ``╌`` cut short, ``─``
-    still running; ``┄`` is a tuple in hand. ``x`` is a crash, ``+`` somebody who was hired. ``at`` is the
-    second up to which to draw; without it, the whole run. Raises what `frame_at` raises.
+    A bar begins with the number of its task. ``━`` is finished work, ``╍`` failed, ``╌`` cut short or
+    refused, ``─`` still running; ``┄`` is a tuple in hand. ``x`` is a crash, ``+`` somebody who was hired.
+    ``at`` is the second up to which to draw; without it, the whole run. Raises what `frame_at` raises.
 
     >>> trace = Trace()
     >>> _ = trace.record("start", actor="w1", fields=("task", 7), time=0.0)
@@ -180,9 +180,11 @@ def status(lane: LaneFrame) -> str:
         words.append(f"{lane.done} done")
     if lane.failed:
         words.append(f"{lane.failed} failed")
-    if not lane.done and not lane.failed and lane.taken:
+    if lane.refused:
+        words.append(f"{lane.refused} refused")
+    if len(words) == 1 and lane.taken:
         words.append(f"{lane.taken} taken")
-    elif not lane.done and not lane.failed and lane.written:
+    elif len(words) == 1 and lane.written:
         words.append(f"{lane.written} written")
     return " · ".join(words)
 

@@ -18,7 +18,7 @@ class Bar(NamedTuple):
     end: float
     label: str  # what the task is called
     what: str  # its tuple
-    how: str  # "done", "failed", "cut short", or "running" while it has not ended
+    how: str  # "done", "refused" (done too late), "failed", "cut short", or "running" while it has not ended
     is_work: bool  # False: it is only known that the actor had the tuple in hand
     busy: float  # seconds; less than end - begin where several bars are drawn as one
     pieces: int  # how many bars are drawn as one
@@ -31,7 +31,7 @@ class Bar(NamedTuple):
         """What it looks like: "done", "failed", "running", "cut" or "hand"."""
         if not self.is_work:
             return "hand"
-        return "cut" if self.how == "cut short" else self.how
+        return "cut" if self.how in ("cut short", "refused") else self.how
 
 
 class Mark(NamedTuple):
