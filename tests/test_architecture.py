@@ -42,6 +42,7 @@ LAYERS = {
     "crew": 2,
     "master": 2,
     "flow": 2,
+    "service_process": 2,
     "resilience": 2,
     "recovery": 3,
     "supervisor": 3,
@@ -49,6 +50,7 @@ LAYERS = {
     "views": 4,
     "engine": 4,
     "stack": 4,
+    "classroom": 5,
     "course": 5,
     "notebook": 6,
 }
@@ -59,6 +61,9 @@ CORE = [name for name, layer in LAYERS.items() if layer < LAYERS["views"]]
 OUTSIDE = {
     "engine": {"redis", "msgpack"},
     "views": {"ipywidgets", "matplotlib", "IPython"},
+    "classroom.server": {"redis"},
+    "classroom.page": {"tornado"},
+    "classroom.widget": {"ipywidgets", "IPython"},
     "notebook": {"IPython"},
     "stack": {
         *("celery", "flask", "google", "grpc", "kombu", "prometheus_client", "pybreaker", "redis"),

@@ -217,7 +217,7 @@ def test_an_alarm_tells_about_whom_by_whom_and_how_long_there_was_silence():
     run = simulate(watched_crew(name="watch"), faults=[crash("w1", at=10)])
     (dead,) = run.trace.of("dead")
     assert (dead.actor, dead.fields, dead.space) == ("w1", ("w1",), "space")
-    assert dead.detail == {"by": "watch", "silence": 3.0}
+    assert dead.detail == {"by": "watch", "silence": 3.0, "timeout": 3.0}
 
 
 def test_an_expected_member_that_never_beats_is_missed():

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from space_help import ended, settle, simulated, started
 
-from tutorial_lib import ANY, SpaceClosed, TupleSpace, simulate
+from tutorial_lib import ANY, SpaceClosed, Stalled, TupleSpace, simulate
 from tutorial_lib.crew import Crew, work
 from tutorial_lib.faults import crash
 from tutorial_lib.master import Collected, Master
@@ -298,3 +298,47 @@ async def test_collect_refuses_what_is_no_length_of_time(timeout):
     """Before it waits."""
     with pytest.raises((TypeError, ValueError), match="timeout"):
         await Master(*spaces()).collect(timeout=timeout)
+
+
+# When it is stuck
+
+
+def test_a_master_that_is_stuck_says_which_tasks_have_no_answer():
+    """And how near the answer came that it could not use."""
+
+    async def main():
+        tasks, results = spaces()
+        master = Master(tasks, results)
+
+        async def worker(name):
+            while True:
+                _, number = await tasks.take("task", int)
+                await (
+                    results.write("result", "two", 4) if number == 2 else results.write("result", number, 1)
+                )
+
+        async with Crew(worker, 1):
+            for _ in range(2):
+                await master.submit()
+            await master.collect()
+
+    with pytest.raises(Stalled) as caught:
+        simulate(main)
+    assert str(caught.value).splitlines()[1:] == [
+        "  w1 waits in take for ('task', int) in tasks. The space is empty.",
+        "  main waits in collect, since task 2 has no answer, for ('result', 2, ANY) in results. "
+        "There is ('result', 'two', 4): field 2 is 'two' (str), asked is 2 (int).",
+    ]
+
+
+def test_a_master_that_is_stuck_names_a_few_of_many_tasks():
+    """A hundred numbers would fill the screen."""
+
+    async def main():
+        master = Master(*spaces())
+        for _ in range(8):
+            await master.submit()
+        await master.collect()
+
+    with pytest.raises(Stalled, match="since tasks 1, 2, 3, 4, 5 and 3 more have no answer, for"):
+        simulate(main)

@@ -183,3 +183,27 @@ def test_an_output_that_differs_from_run_to_run_is_refused(output: str) -> None:
 def test_other_outputs_are_let_through(output: str) -> None:
     """What only looks alike is the same in every run."""
     assert list(rules.output_problems(output, "02-007")) == []
+
+
+def test_an_output_is_left_uncompared_only_for_a_reason_that_the_cell_gives() -> None:
+    """A measured figure, or a server that is not everywhere; the reader sees it in the first line."""
+    cells = [code("1")] * 8
+    good = [
+        code("# measured: a trip\n1", rules.UNCOMPARED),
+        code("# needs a server: it is killed", rules.UNCOMPARED),
+    ]
+    assert list(rules.uncompared_problems([*cells, *good], "lesson.md")) == []
+    assert list(rules.uncompared_problems([*cells, code("1", rules.UNCOMPARED)], "lesson.md")) == [
+        "here: is tagged nbval-ignore-output and does not say why. "
+        "Begin it with '# measured:' or '# needs a server:'."
+    ]
+
+
+def test_at_most_a_quarter_of_the_outputs_is_left_uncompared() -> None:
+    """A lesson whose outputs nobody compares would not be tested."""
+    measured = [code("# measured: time", rules.UNCOMPARED)]
+    assert list(rules.uncompared_problems([code("1")] * 3 + measured, "lesson.md")) == []
+    assert list(rules.uncompared_problems([code("1")] * 2 + measured, "lesson.md")) == [
+        "lesson.md: the outputs of 1 of 3 code cells are not compared, at most a quarter may be. "
+        "Print what is the same in every run."
+    ]

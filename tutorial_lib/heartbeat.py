@@ -252,7 +252,8 @@ class Monitor(Service):
 
     Each death is told to the async function ``on_dead(name)``. Its errors are noted in the trace, and the
     next look waits until it has returned. ``suspect``, ``clear`` and ``dead`` are recorded under the name of
-    the member, with ``by``, the ``name`` of this monitor, under which it can be made to crash, too.
+    the member, with the ``timeout``, if there is one, and with ``by``, the ``name`` of this monitor, under
+    which it can be made to crash, too.
 
     Raises `TypeError` or `ValueError` if an argument makes no sense.
 
@@ -372,6 +373,8 @@ class Monitor(Service):
             await self._report_death(name)
 
     def _tell(self, kind: str, name: str, **detail: float) -> None:
+        if isinstance(self._detector, FixedTimeout):
+            detail["timeout"] = self._detector.timeout
         record(kind, name, space=self._space.name, fields=(name,), by=self.name, **detail)
 
     async def _report_death(self, name: str) -> None:

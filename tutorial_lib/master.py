@@ -47,6 +47,7 @@ from tutorial_lib.watching import Watch
 
 __all__ = ["Collected", "Master"]
 
+MOST_NAMED = 5  # tasks without an answer, in a message
 _ARRIVALS = ("write", "replace", "release", "lapse")
 """The kinds of events after which an answer may be there."""
 
@@ -118,6 +119,7 @@ class Master:
         """
         check_duration("timeout", timeout)
         async with self._results.watch(kinds=_ARRIVALS) as events:
+            events.wish = self._wish
             await self._take_answers()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
@@ -140,6 +142,14 @@ class Master:
             f"collect: space {self._results.name!r} was closed, and {len(self._missing())} of "
             f"{len(self._payload_lengths)} tasks have no answer."
         )
+
+    def _wish(self) -> tuple[str, Pattern]:
+        """Say what a `collect` that is stuck waits for: in words, and as a pattern of the first answer."""
+        first, *others = self._missing()
+        numbers = ", ".join(str(id) for id in [first, *others[: MOST_NAMED - 1]])
+        more = f" and {len(others) + 1 - MOST_NAMED} more" if len(others) >= MOST_NAMED else ""
+        words = f"task {numbers} has" if not others else f"tasks {numbers}{more} have"
+        return f"collect, since {words} no answer,", ("result", first, ANY)
 
     def _missing(self) -> list[int]:
         return [id for id in self._payload_lengths if id not in self._values and id not in self._failures]

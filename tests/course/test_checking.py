@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import random
 import sys
 import time
 import warnings
@@ -19,6 +20,7 @@ from tutorial_lib.course import NotAttempted
 from tutorial_lib.course.catalog import EXERCISES
 from tutorial_lib.course.checking import KEPT_OUTPUT, Exercise, Objection, clock, examine
 from tutorial_lib.flow import RateLimiter
+from tutorial_lib.virtual_loop import VirtualLoop
 
 LOAD_BALANCE = EXERCISES["load-balance"]
 
@@ -41,6 +43,34 @@ async def right(space):
     """Write a tuple, and take it."""
     await space.write("task", 1)
     await space.take("task", int)
+
+
+async def sleeps_by_itself(space):
+    """Put other functions in the place of those of the library."""
+    real_sleep = asyncio.sleep
+
+    async def my_sleep(seconds):
+        await real_sleep(seconds)
+
+    asyncio.sleep = asyncio.tasks.sleep = my_sleep
+    asyncio.Event.wait = time.sleep = random.random = print
+    VirtualLoop.time = lambda loop: 1.0
+    raise ZeroDivisionError
+
+
+def test_what_an_answer_puts_in_the_place_of_library_functions_is_taken_out_again():
+    """Also when it fails: the next check and the next cell find everything as it was."""
+    before = everything_that_it_replaces()
+    assert examine(one_run(call_it), sleeps_by_itself).outcome == "error"
+    assert everything_that_it_replaces() == before
+
+
+def everything_that_it_replaces():
+    """Return the functions as they are now."""
+    return [
+        *(asyncio.sleep, asyncio.tasks.sleep, asyncio.Event.wait),
+        *(VirtualLoop.time, time.sleep, random.random),
+    ]
 
 
 # What is handed in -----------------------------------------------------------------------------------

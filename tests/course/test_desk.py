@@ -142,6 +142,25 @@ def test_a_solution_that_is_not_there_is_said(working_folder, tmp_path, monkeypa
     assert "python -m tutorial_lib.course.build" in capsys.readouterr().out
 
 
+def test_arguments_in_the_wrong_order_are_told_plainly():
+    """The call to write stands in the text, also if the function was called by mistake."""
+    for given in (matching.five_patterns, matching.five_patterns(None)):
+        with pytest.raises(ValueError, match=r'first.*: check\("matching", five_patterns\)'):
+            check(given, "matching")
+
+
+def test_a_function_in_place_of_the_id_is_told_plainly():
+    """Without an address in memory, and with the id that was probably meant."""
+
+    async def load_balance(tasks, process):
+        return {}
+
+    with pytest.raises(ValueError, match=r"exercise load_balance itself\. Did you mean 'load-balance'"):
+        check(load_balance)
+    with pytest.raises(ValueError, match=r"There is no exercise \[\] \(list\)"):
+        hint([])
+
+
 # progress --------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -118,10 +119,28 @@ def test_a_pass_of_an_older_check_is_not_trusted_blindly(here):
     assert record.state("of a later edition") == "passed earlier, check again"
 
 
-def test_what_is_spoilt_after_a_pass_is_not_hidden(here):
-    """The last verdict counts, and the pass is remembered."""
-    kept(PASS)
-    assert kept(NOT_YET).state(fingerprint(MATCHING)) == "not yet, passed before"
+def test_whoever_goes_on_experimenting_keeps_the_pass(here):
+    """It says when it was passed and how the last try went, and it counts as passed."""
+    record = kept(PASS)
+    assert record.passed_on == date.today().isoformat()
+    kept(NOT_YET)
+    words = f"passed on {record.passed_on}; last try: not yet"
+    assert Progress.load().of("matching").state(fingerprint(MATCHING)) == words
+    table = repr(ProgressTable(Progress.load(), EXERCISES))
+    assert words in table
+    assert table.endswith("1 of 12 passed. Next: load-balance.")
+
+
+def test_a_pass_that_was_kept_without_its_day_counts_too():
+    """A file of an earlier edition does not have it."""
+    record = ExerciseRecord("error", passed_check="x")
+    assert record.state("x") == "passed; last try: error"
+
+
+def test_the_last_try_does_not_hide_that_the_check_has_changed():
+    """The pass of an older check is to be checked again, whatever was tried after it."""
+    record = ExerciseRecord("not yet", passed_check="an older one", passed_on="2026-11-30")
+    assert record.state("of today") == "passed earlier, check again"
 
 
 def test_the_table_counts_only_what_stands_today(here):

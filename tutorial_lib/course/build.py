@@ -23,7 +23,8 @@ folder ``ja`` beside the English notebooks), ``teacher`` is for the teacher's ed
 ``solution`` is left out for the learner, one tagged ``stub`` is for nobody else. Tags of text stand in a line
 ``+++ {"tags": ["ja"]}`` above it, which holds up to the next such line or code cell. Untagged text and code
 serve everybody. ``raises-exception`` marks a cell that must fail, ``no-timeout`` one that waits on purpose,
-``loop-nesting`` one that shows a loop inside a loop.
+``loop-nesting`` one that shows a loop inside a loop, ``nbval-ignore-output`` one whose output differs from
+machine to machine, since it is measured or needs a server.
 
 ``--check`` is fast because it runs nothing: it compares what the sources would give with what is there, and
 each notebook with its seal, so that it also finds outputs that were changed by hand or saved from
@@ -208,6 +209,7 @@ def page_problems(page: Page) -> Iterator[str]:
     yield from rules.heading_problems(page.cells)
     yield from rules.loop_problems(page.cells)
     yield from rules.wait_problems(page.cells)
+    yield from rules.uncompared_problems(page.cells, place)
     if page.source.name == "lesson.md":
         yield from rules.count_problems(page.cells, place)
     else:

@@ -32,6 +32,7 @@ from tutorial_lib.course.questions import (
     lesson_06,
     lesson_07,
     lesson_08,
+    lesson_09,
 )
 
 __all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
@@ -50,7 +51,18 @@ _CHECKS = (
     breaker,
     metrics,
 )
-_LESSONS = (lesson_00, lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, lesson_07, lesson_08)
+_LESSONS = (
+    lesson_00,
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_05,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    lesson_09,
+)
 
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}
 """Every exercise, by its id."""

@@ -26,6 +26,7 @@ from typing import Any, Final
 from tutorial_lib.course.answers import Answer, WrongKind
 from tutorial_lib.course.errors import NotAttempted
 from tutorial_lib.course.off_limits import Lookout
+from tutorial_lib.course.patches import Originals
 from tutorial_lib.course.verdict import Outcome, Verdict, one_line, report
 from tutorial_lib.simulation import Fault, Run, Runaway, Stalled, simulate
 from tutorial_lib.trace import Trace
@@ -36,7 +37,7 @@ __all__ = ["SEEDS", "Examination", "Exercise", "Objection", "clock", "examine"]
 SEEDS: Final = range(8)
 """The orders of ready tasks that every scenario is run in, unless a test asks for others."""
 
-WALL_LIMIT: Final = 1.5  # real seconds; a run takes some milliseconds
+WALL_LIMIT: Final = 3.0  # real seconds; a run takes some milliseconds, and more if the answer polls
 KEPT_OUTPUT: Final = 2_000  # characters of what an answer prints
 
 
@@ -118,6 +119,7 @@ class Examination:
         self.output = ""
         self.forgotten: list[str] = []  # what was called and never awaited in the last run
         self._lookout = Lookout(exercise.off_limits)
+        self._originals = Originals()
 
     def run(
         self,
@@ -151,6 +153,8 @@ class Examination:
                 if not isinstance(getattr(raised, "run", None), Run):
                     raise  # the stop button, or a mistake of the course itself
                 error, run = raised, raised.run  # type: ignore[attr-defined]
+            finally:
+                self._originals.put_back()
         self.last_run = run
         if isinstance(error, Runaway):
             self.forgotten = []  # a coroutine was stopped on its way to its await

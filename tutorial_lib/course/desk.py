@@ -16,6 +16,7 @@ import difflib
 from pathlib import Path
 from typing import Any, Final
 
+from tutorial_lib.course.answers import described, dispose
 from tutorial_lib.course.catalog import EXERCISES
 from tutorial_lib.course.checking import Exercise, examine
 from tutorial_lib.course.exercise_cells import put_back, solution_cells
@@ -41,6 +42,11 @@ def check(exercise: str, answer: Any = _NOTHING) -> Verdict | None:
     >>> print(check("matching", matching).outcome)
     not yet
     """
+    if isinstance(answer, str) and not isinstance(exercise, str):
+        dispose(exercise)
+        raise ValueError(
+            f'The id comes first, and then the function: check("{answer}", {_name_of(exercise)}).'
+        )
     known = _exercise(exercise)
     if answer is _NOTHING:
         print(_what_is_asked(known))
@@ -129,12 +135,18 @@ def reset(exercise: str) -> None:
     print(f"If {notebook.name} is open, choose File > Reload Notebook from Disk.")
 
 
-def _exercise(id: str) -> Exercise:
-    if id in EXERCISES:
+def _exercise(id: object) -> Exercise:
+    if isinstance(id, str) and id in EXERCISES:
         return EXERCISES[id]
-    close = difflib.get_close_matches(str(id), EXERCISES, n=1)
+    name = id if isinstance(id, str) else _name_of(id)
+    close = difflib.get_close_matches(name.replace("_", "-"), EXERCISES, n=1)
     suggestion = f" Did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"There is no exercise {id!r}.{suggestion} The exercises are: {', '.join(EXERCISES)}.")
+    given = repr(id) if isinstance(id, str) else described(id)
+    raise ValueError(f"There is no exercise {given}.{suggestion} The exercises are: {', '.join(EXERCISES)}.")
+
+
+def _name_of(function: object) -> str:
+    return getattr(function, "__name__", "your_function")
 
 
 def _what_is_asked(exercise: Exercise) -> str:
@@ -142,7 +154,7 @@ def _what_is_asked(exercise: Exercise) -> str:
     if exercise.off_limits:
         names = ", ".join(part.__name__ for part in exercise.off_limits)
         lines.append(f"Off limits, since you build it here: {names}.")
-    name = exercise.signature.partition("(")[0].split()[-1]
+    name = exercise.signature.partition("(")[0].partition(":")[0].split()[-1]
     lines += ["", f'When it is ready: check("{exercise.id}", {name})']
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ from tutorial_lib.trace import Trace, current_trace, note
 from tutorial_lib.virtual_task import VirtualTask
 
 __all__ = [
+    "OutOfPaper",
     "cancel",
     "late_start",
     "note_waiting",
@@ -24,6 +25,7 @@ __all__ = [
     "perform",
     "raised_by_calls",
     "record",
+    "some_error",
     "still_running",
     "waiting_text",
     "watch_over",
@@ -60,6 +62,16 @@ async def perform(task: Any, seconds: float, *, value: Any = None, error: Except
         raise error
     record("finish", task, value=value)
     return value
+
+
+class OutOfPaper(Exception):
+    """An error of a kind that no answer knows by name."""
+
+
+def some_error(number: int, text: str) -> Exception:
+    """Return an error with this text. Its kind changes with the number: no answer may count on one."""
+    kinds = (RuntimeError, TimeoutError, OutOfPaper)
+    return kinds[(number - 1) % len(kinds)](text)
 
 
 def raised_by_calls(trace: Trace | None) -> list[Exception]:

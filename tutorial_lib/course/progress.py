@@ -6,7 +6,8 @@ may be copied, read and deleted. What is done in the folder ``solutions`` is not
 is done in a checkout may be a test: there nothing is kept beyond the end of the session.
 
 A pass is kept with the fingerprint of the check that gave it. If a later edition of the course checks more,
-the pass is shown, but not trusted: *passed earlier, check again*.
+the pass is shown, but not trusted: *passed earlier, check again*. Whoever goes on experimenting after a pass
+keeps it: *passed on 2026-11-30; last try: not yet*.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +39,8 @@ class ExerciseRecord:
     """What the last check said."""
     passed_check: str = ""
     """The fingerprint of the check that was passed last, ``""`` if none was."""
+    passed_on: str = ""
+    """The day of that pass, such as ``"2026-11-30"``."""
     tries: int = 0
     """How many checks there were, those not counted that found no attempt."""
     hints: int = 0
@@ -48,12 +52,21 @@ class ExerciseRecord:
 
         >>> ExerciseRecord("passed", passed_check="abc").state("abc")
         'passed'
+        >>> ExerciseRecord("not yet", passed_check="abc", passed_on="2026-11-30").state("abc")
+        'passed on 2026-11-30; last try: not yet'
         >>> ExerciseRecord("passed", passed_check="abc").state("def")
         'passed earlier, check again'
         """
-        if self.outcome != "passed":
-            return f"{self.outcome}, passed before" if self.passed_check else self.outcome
-        return "passed" if self.passed_check == present_check else "passed earlier, check again"
+        if not self.passed_check:
+            return self.outcome
+        if not self.has_passed(present_check):
+            return "passed earlier, check again"
+        day = f" on {self.passed_on}" if self.passed_on else ""
+        return "passed" if self.outcome == "passed" else f"passed{day}; last try: {self.outcome}"
+
+    def has_passed(self, present_check: str) -> bool:
+        """Tell whether the check of today was passed once, whatever was tried after that."""
+        return self.passed_check == present_check
 
 
 def fingerprint(exercise: Exercise) -> str:
@@ -134,8 +147,15 @@ class Progress:
                 record,
                 outcome=verdict.outcome,
                 tries=record.tries + 1,
-                passed_check=fingerprint(exercise) if verdict.passed else record.passed_check,
             )
+            if verdict.passed:
+                self._note_pass(exercise)
+
+    def _note_pass(self, exercise: Exercise) -> None:
+        today = date.today().isoformat()
+        self.exercises[exercise.id] = replace(
+            self.of(exercise.id), passed_check=fingerprint(exercise), passed_on=today
+        )
 
     def note_hint(self, exercise: Exercise) -> int:
         """Note that the next hint is shown, and return its number, from 1; the last one stays the last."""
@@ -167,21 +187,22 @@ class ProgressTable:
     """How the exercises stand, as a table. Made by `tutorial_lib.progress`."""
 
     def __init__(self, progress: Progress, exercises: Mapping[str, Exercise]) -> None:
-        self.rows = [
-            (id, exercise.lesson, self._state(progress.of(id), exercise), progress.of(id))
-            for id, exercise in exercises.items()
-        ]
-
-    def _state(self, record: ExerciseRecord, exercise: Exercise) -> str:
-        return record.state(fingerprint(exercise) if record.passed_check else "")
+        self.rows = []
+        self.unfinished = []
+        for id, exercise in exercises.items():
+            record, present_check = progress.of(id), fingerprint(exercise)
+            self.rows.append((id, exercise.lesson, record.state(present_check), record))
+            if not record.has_passed(present_check):
+                self.unfinished.append(id)
 
     def __repr__(self) -> str:
-        lines = [f"{'exercise':<15}{'lesson':<23}{'state':<29}{'tries':>5}{'hints':>7}"]
+        width = max(len(state) for _, _, state, _ in self.rows) + 2
+        lines = [f"{'exercise':<15}{'lesson':<23}{'state':<{width}}{'tries':>5}{'hints':>7}"]
         lines += [
-            f"{id:<15}{lesson:<23}{state:<29}{record.tries:>5}{record.hints:>7}"
+            f"{id:<15}{lesson:<23}{state:<{width}}{record.tries:>5}{record.hints:>7}"
             for id, lesson, state, record in self.rows
         ]
-        unfinished = [id for id, _, state, _ in self.rows if state != "passed"]
+        unfinished = self.unfinished
         passed = len(self.rows) - len(unfinished)
         next_one = f" Next: {unfinished[0]}." if unfinished else " That is all of them."
         return "\n".join([*lines, f"{passed} of {len(self.rows)} passed.{next_one}"])

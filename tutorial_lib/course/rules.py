@@ -32,6 +32,7 @@ __all__ = [
     "set_up_problems",
     "syntax_problems",
     "tag_problems",
+    "uncompared_problems",
     "wait_problems",
 ]
 
@@ -40,7 +41,10 @@ LONGEST_CODE_CELL = 20
 
 LANGUAGES = ("en", "ja")
 EDITION_TAGS = {*LANGUAGES, "teacher", "solution", "stub"}
-CELL_TAGS = {"raises-exception", "loop-nesting", "no-timeout"}
+UNCOMPARED = "nbval-ignore-output"
+CELL_TAGS = {"raises-exception", "loop-nesting", "no-timeout", UNCOMPARED}
+REASONS = ("# measured: ", "# needs a server: ")
+LARGEST_PART_UNCOMPARED = 4
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,26 @@ def _in_real_time(code: ast.AST) -> Iterator[ast.AST]:
 def _waits_without_end(call: ast.Call) -> bool:
     waits = isinstance(call.func, ast.Attribute) and call.func.attr in ("take", "read", "claim")
     return waits and all(keyword.arg != "timeout" for keyword in call.keywords)
+
+
+def uncompared_problems(cells: Sequence[Cell], place: str) -> Iterator[str]:
+    """Find outputs that no test compares without a good reason, and too many of them.
+
+    A measured figure is another one in every run, and a server is not on every machine. So the outputs of
+    such cells, tagged ``nbval-ignore-output``, are not compared. Their first line says why, for the reader as
+    well, and they are at most a quarter of the code cells. ``place`` names the lesson.
+    """
+    code = list(_code(cells))
+    uncompared = [cell for cell in code if UNCOMPARED in cell.tags]
+    for cell in uncompared:
+        if not cell.source.startswith(REASONS):
+            reasons = " or ".join(repr(reason.strip()) for reason in REASONS)
+            yield f"{cell.place}: is tagged {UNCOMPARED} and does not say why. Begin it with {reasons}."
+    if len(uncompared) * LARGEST_PART_UNCOMPARED > len(code):
+        yield (
+            f"{place}: the outputs of {len(uncompared)} of {len(code)} code cells are not compared, at most "
+            "a quarter may be. Print what is the same in every run."
+        )
 
 
 # ---------------------------------------------------------------------------------------------------

@@ -133,10 +133,12 @@ def report(ran: str, must_hold: str, happened: str, advice: str, replay: str) ->
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` on one line, and shortened if it is very long: it may quote what an answer made.
+    """Return ``text`` on one line, shortened if it is very long: it may quote what an answer made.
 
-    >>> one_line("ValueError: first\\n  second")
-    'ValueError: first second'
+    Addresses of objects are left out, since they differ in every run.
+
+    >>> one_line("ValueError: first\\n  <Future at 0x7f78decbe310>")
+    'ValueError: first <Future>'
     """
-    words = " ".join(text.split())
+    words = re.sub(r" at 0x[0-9A-Fa-f]+", "", " ".join(text.split()))
     return words if len(words) <= LONGEST_LINE else f"{words[: LONGEST_LINE - 3]}..."

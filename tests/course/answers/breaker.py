@@ -231,10 +231,32 @@ class RaisesOpenForTheLastFailure(WithFlags):
         """Raise BreakerOpen as soon as it is open."""
         try:
             return await super().call(action)
-        except ConnectionError:
+        except Exception:
             if self.opened_at is not None:
                 raise BreakerOpen("open now") from None
             raise
+
+
+class KnowsSomeErrors(WithFlags):
+    """Other errors are no failures."""
+
+    async def call(self, action):
+        """Hide the other errors from the count."""
+        hidden = None
+
+        async def counted():
+            nonlocal hidden
+            try:
+                return await action()
+            except (RuntimeError, OSError):
+                raise
+            except Exception as error:
+                hidden = error
+
+        value = await super().call(counted)
+        if hidden is not None:
+            raise hidden
+        return value
 
 
 class LateSuccessCloses(WithFlags):
@@ -385,7 +407,8 @@ WRONG = [
     Wrong(
         AfterTheEdge, "not yet", "at reset_timeout after the opening the next call is let through as a probe"
     ),
-    Wrong(RaisesOpenForTheLastFailure, "not yet", "and call gave raised BreakerOpen('open now')"),
+    Wrong(RaisesOpenForTheLastFailure, "not yet", "and call raised BreakerOpen('open now')"),
+    Wrong(KnowsSomeErrors, "not yet", "after fail_max failures in a row the breaker is open"),
     Wrong(LateSuccessCloses, "not yet", "a call that began before the opening does not close the breaker"),
     Wrong(
         LateFailureProlongs, "not yet", "a late failure does not make an open breaker stay open for longer"

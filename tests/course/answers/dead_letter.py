@@ -258,6 +258,21 @@ async def stops_when_it_is_quiet(tasks, results, dead, process):
             await dead.write("dead", found[1], str(error))
 
 
+async def leaves_after_half_a_minute(tasks, results, dead, process):
+    """Gives up when there is no task for a while."""
+    while True:
+        try:
+            _, n = await tasks.take("task", int, timeout=30)
+        except TimeoutError:
+            return
+        try:
+            value = await process(n)
+        except Exception as error:
+            await dead.write("dead", n, str(error))
+        else:
+            await results.write("result", n, value)
+
+
 async def waits_for_text(tasks, results, dead, process):
     """The numbers are ints."""
     while True:
@@ -308,6 +323,7 @@ WRONG = [
     Wrong(tries_again, "not yet", "processed task 11 a second time"),
     Wrong(reads_instead_of_taking, "not yet", "processed task 4 a second time"),
     Wrong(stops_when_it_is_quiet, "not yet", "it returned, and whatever comes later would wait in vain"),
+    Wrong(leaves_after_half_a_minute, "not yet", "consumer goes on for ever"),
     Wrong(waits_for_text, "not yet", "asked is str"),
     Wrong(sleeps, "proved nothing", "nobody took a task or waited for one"),
     Wrong(spins, "not yet", "lets time go on: every loop in it waits somewhere"),

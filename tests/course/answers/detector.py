@@ -200,6 +200,20 @@ async def uses_our_monitor(space, members, report):
         await looks_at_the_newest(space, members, report)
 
 
+async def one_beat_a_look(space, members, report):
+    """Takes the oldest beat of each member at every look, so it falls behind."""
+    last = dict.fromkeys(members, now())
+    while last:
+        for name in list(last):
+            beat = await space.try_take("heartbeat", name, ANY)
+            if beat:
+                last[name] = beat[2]
+            if now() - last[name] > 3:
+                await report(name)
+                del last[name]
+        await asyncio.sleep(1.2)
+
+
 WRONG = [
     Wrong(named("too_hasty", watchman(2.0)), "not yet", "s after its last"),
     Wrong(
@@ -220,6 +234,7 @@ WRONG = [
         "not yet",
         "the last sign of m5 was the start",
     ),
+    Wrong(one_beat_a_look, "not yet", "every beat comes in time"),
     Wrong(looks_at_the_oldest, "not yet", "and it was alive"),
     Wrong(reports_whoever_is_not_there, "not yet", "at 0 s m"),
     Wrong(stops_after_the_first, "not yet", "it returned, and m1 was not reported yet"),

@@ -116,6 +116,11 @@ async def only_the_first_of_each(space):
     return [found[:1] for found in lists]
 
 
+async def far_too_many(space):
+    """A list that would take long to look through."""
+    return [[("task", 3)] * 1_000_000] * 5
+
+
 async def four_lists(space):
     """One is missing."""
     return (await five_patterns(space))[:4]
@@ -161,6 +166,7 @@ WRONG = [
     Wrong(takes_them, "not yet", "at 0 s there was a take of ('task', 3)"),
     Wrong(sorted_by_size, "not yet", "in another order; the oldest is ('task', 3)"),
     Wrong(only_the_first_of_each, "not yet", "('task', 2) is missing; it holds 1 of 2"),
+    Wrong(far_too_many, "not yet", "it holds 1,000,000 tuples, and 2 match"),
     Wrong(four_lists, "not yet", "it returned 4 things"),
     Wrong(without_await, "not yet", "it is no list but a coroutine (an await is missing)"),
     Wrong(waits, "not yet", "waits in read for ('task', complex)"),

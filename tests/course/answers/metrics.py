@@ -133,6 +133,36 @@ def knows_no_restart(before, after):
     )
 
 
+def knows_no_restart_and_no_sign(before, after):
+    """Two negative numbers make a share that looks like one."""
+    old, new = read(before), read(after)
+    change = {key: value - old.get(key, 0) for key, value in new.items()}
+    shares = {}
+    for worker in {worker for worker, _ in change}:
+        failed, completed = change.get((worker, "failed"), 0), change.get((worker, "completed"), 0)
+        if failed + completed:
+            shares[worker] = failed / (failed + completed)
+    return max(shares, key=shares.get)
+
+
+def sees_a_restart_in_the_sum(before, after):
+    """A worker began again if all its counters together fell."""
+    old, new = read(before), read(after)
+
+    def total(page, worker):
+        return sum(value for (name, _), value in page.items() if name == worker)
+
+    shares = {}
+    for worker in {worker for worker, _ in new}:
+        base = old if total(new, worker) >= total(old, worker) else {}
+        failed, completed = (
+            new.get((worker, status), 0) - base.get((worker, status), 0) for status in ("failed", "completed")
+        )
+        if failed + completed:
+            shares[worker] = failed / (failed + completed)
+    return max(shares, key=shares.get)
+
+
 def knows_no_new_worker(before, after):
     """Asks the first page for a series that is not there."""
     old, new = read(before), read(after)
@@ -201,11 +231,13 @@ WRONG = [
     Wrong(share_of_all_time, "not yet", "So it is 'slow'; the answer gave 'quick' (str)"),
     Wrong(failed_by_completed, "error", "ZeroDivisionError"),
     Wrong(knows_no_restart, "not yet", "w1 4 of 10, w2 10 of 50. So it is 'w1'; the answer gave 'w2' (str)"),
+    Wrong(knows_no_restart_and_no_sign, "not yet", "w1 4 of 10, w2 10 of 50. So it is 'w1'"),
+    Wrong(sees_a_restart_in_the_sum, "not yet", "w1 6 of 9, w2 10 of 50. So it is 'w1'"),
     Wrong(knows_no_new_worker, "error", "KeyError: ('w2',"),
     Wrong(divides_by_nothing, "error", "ZeroDivisionError: float division by zero"),
     Wrong(idle_is_worst, "not yet", "So it is 'w2'; the answer gave 'idle' (str)"),
     Wrong(returns_the_share, "not yet", "the answer gave 0.5 (float)"),
     Wrong(says_nothing, "not yet", "the answer gave None"),
     Wrong(async_answer, "error", "write def async_answer(before, after), without async"),
-    Wrong(never_ends, "not yet", "it did not end within 1.5 s of real time"),
+    Wrong(never_ends, "not yet", "it did not end within 3 s of real time"),
 ]

@@ -249,6 +249,21 @@ async def does_nothing(tasks, process):
     await asyncio.sleep(1000)
 
 
+async def leaves_after_ten_seconds(tasks, process):
+    """Gives up when there is nothing to do for a while."""
+    while True:
+        for level in (1, 2, 3):
+            found = await tasks.try_take("task", int, level)
+            if found:
+                await process(found[1])
+                break
+        else:
+            try:
+                await tasks.read("task", int, int, timeout=10)
+            except TimeoutError:
+                return
+
+
 WRONG = [
     Wrong(drains_each_level, "not yet", "and task 6 of level 1 had been waiting since 3.5 s"),
     Wrong(
@@ -271,5 +286,6 @@ WRONG = [
     Wrong(keeps_one_in_its_pocket, "not yet", "and task 6 of level 1 had been waiting since 3.5 s"),
     Wrong(idles_on_level_three, "not yet", "had been waiting since"),
     Wrong(forgets_await, "not yet", "write await before process(...)"),
+    Wrong(leaves_after_ten_seconds, "not yet", "w1 goes on for ever"),
     Wrong(does_nothing, "proved nothing", "nobody took a task or waited for one"),
 ]

@@ -245,6 +245,17 @@ def no_coroutine(orders, tasks):
     return
 
 
+async def leaves_after_half_a_minute(orders, tasks):
+    """Gives up when there is no order for a while."""
+    while True:
+        try:
+            _, n = await orders.take("order", int, timeout=30)
+        except TimeoutError:
+            return
+        await tasks.write("task", n)
+        await asyncio.sleep(0.1)
+
+
 WRONG = [
     Wrong(no_limit, "not yet", "11 tasks passed from 0 s to 0 s"),
     Wrong(fixed_windows, "not yet", "11 tasks passed from 0.9 s to 1 s"),
@@ -260,6 +271,7 @@ WRONG = [
     Wrong(writes_it_twice, "not yet", "task 11 passed, and the turn was of order 48"),
     Wrong(passes_the_order_on, "not yet", "('order', 11) was written to tasks"),
     Wrong(stops_after_ten, "not yet", "it returned, and whatever comes later would wait in vain"),
+    Wrong(leaves_after_half_a_minute, "not yet", "producer goes on for ever"),
     Wrong(does_nothing, "proved nothing", "no order was taken, and nobody waited for one"),
     Wrong(uses_our_limiter, "not yet", "RateLimiter did the work"),
     Wrong(no_coroutine, "error", "gave None, which cannot be awaited"),

@@ -207,6 +207,60 @@ async def ignores_its_parameters(child, *, limit=3, period=10.0):
     await with_a_list(child)
 
 
+async def windows_from_the_first_restart(child, *, limit=3, period=10.0):
+    """A window begins with a restart, and the next one when it is over."""
+    begin, count = -period, 0
+    while True:
+        try:
+            return await child()
+        except Exception:
+            if now() - begin >= period:
+                begin, count = now(), 0
+            count += 1
+            if count > limit:
+                raise RestartLimitReached from None
+
+
+async def counts_whole_seconds(child, *, limit=3, period=10.0):
+    """The moments are cut to whole seconds."""
+    restarts = []
+    while True:
+        try:
+            return await child()
+        except Exception:
+            restarts = [moment for moment in restarts if int(now()) - moment < period]
+            if len(restarts) >= limit:
+                raise RestartLimitReached from None
+            restarts.append(int(now()))
+
+
+async def knows_some_errors(child, *, limit=3, period=10.0):
+    """Other errors come out."""
+
+    async def known():
+        try:
+            await child()
+        except (RuntimeError, OSError):
+            raise
+        except Exception as error:
+            others.append(error)
+
+    others = []
+    await with_a_list(known, limit=limit, period=period)
+    if others:
+        raise others[0]
+
+
+async def cuts_a_long_run(child, *, limit=3, period=10.0):
+    """A child may run no longer than the period."""
+
+    async def short():
+        async with asyncio.timeout(period):
+            await child()
+
+    await with_a_list(short, limit=limit, period=period)
+
+
 async def raises_the_last_error(child, *, limit=3, period=10.0):
     """The error of the child in place of RestartLimitReached."""
     try:
@@ -286,6 +340,10 @@ WRONG = [
     ),
     Wrong(leaves_the_child_behind, "not yet", "and at 6 s a child still ran"),
     Wrong(ignores_its_parameters, "not yet", "the child fails at once, limit=5"),
+    Wrong(windows_from_the_first_restart, "not yet", "the child fails once, and often 10 s later"),
+    Wrong(counts_whole_seconds, "not yet", "comes 1 ms before the period of 10 s is over, limit=3"),
+    Wrong(knows_some_errors, "not yet", "the answer raises OutOfPaper('failure 3')"),
+    Wrong(cuts_a_long_run, "not yet", "a child may run for as long as it likes"),
     Wrong(raises_the_last_error, "not yet", "the answer raises RuntimeError('failure 4')"),
     Wrong(gives_up_silently, "not yet", "after start 4, at 0 s, the answer returns"),
     Wrong(lets_it_fail, "not yet", "an exception of the child restarts it, and does not come out"),

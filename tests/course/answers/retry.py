@@ -158,6 +158,14 @@ async def cuts_its_wait(call, *, attempts=3, budget=30.0):
     return None
 
 
+async def copies_the_error(call, *, attempts=3, budget=30.0):
+    """An error like the last one, and another object."""
+    try:
+        return await doubling(call, attempts=attempts, budget=budget)
+    except ConnectionError as error:
+        raise type(error)(*error.args) from None
+
+
 async def cuts_every_call(call, *, attempts=3, budget=30.0):
     """A second for each call."""
 
@@ -229,6 +237,8 @@ WRONG = [
     ),
     Wrong(named("waits_in_vain", variant(waits_first=True)), "not yet", "and its error came out at"),
     Wrong(named("catches_everything", variant(catches=Exception)), "not yet", "had raised ValueError"),
+    Wrong(named("catches_os_errors", variant(catches=OSError)), "not yet", "had raised PermissionError"),
+    Wrong(copies_the_error, "not yet", "the error of the last call is raised itself, the same object"),
     Wrong(named("catches_too_little", variant(catches=ConnectionError)), "not yet", "gave up"),
     Wrong(named("asks_for_truth", variant(is_good=bool)), "not yet", "after call 1 had returned 0"),
     Wrong(

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from tutorial_lib.course.answers import Answer, WrongKind, described, dispose
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
 from tutorial_lib.course.errors import NotAttempted
-from tutorial_lib.course.instruments import cancel, late_start, now, perform
+from tutorial_lib.course.instruments import cancel, late_start, now, perform, some_error
 from tutorial_lib.resilience import Breaker, BreakerOpen
 
 __all__ = ["EXERCISE"]
@@ -55,6 +55,7 @@ class Guard:
     """
 
     def __init__(self, answer: Answer, **options: Any) -> None:
+        self._failures = 0
         self._breaker = answer.function(**options)
         if not callable(getattr(self._breaker, "call", None)):
             what = described(self._breaker)
@@ -69,26 +70,27 @@ class Guard:
         ran = await self.call(seconds, value=value)
         self._expect_run(promise, ran)
         if ran.error is not None or type(ran.value) is not type(value) or ran.value != value:
-            came = described(ran.value) if ran.error is None else f"raised {ran.error!r}"
+            came = f"gave {described(ran.value)}" if ran.error is None else f"raised {ran.error!r}"
             dispose(ran.value)
             raise Objection(
                 "the value of a call that goes through is returned, whatever it is.",
-                f"the action returned {described(value)}, and call gave {came}.",
+                f"the action returned {described(value)}, and call {came}.",
                 "return what await action() gave you.",
                 at=now(),
             )
 
     async def fails(self, promise: str, seconds: float = 0.1) -> None:
         """Call with an action that fails, and expect its very error."""
-        error = ConnectionError(f"nobody answers at {clock(now())}")
+        self._failures += 1
+        error = some_error(self._failures, f"nobody answers at {clock(now())}")
         ran = await self.call(seconds, error=error)
         self._expect_run(promise, ran)
         if ran.error is not error:
-            came = described(ran.value) if ran.error is None else f"raised {ran.error!r}"
+            came = f"gave {described(ran.value)}" if ran.error is None else f"raised {ran.error!r}"
             dispose(ran.value)
             raise Objection(
                 "the error of a call that goes through is raised itself, also when it opens the breaker.",
-                f"the action raised {error!r}, and call gave {came}.",
+                f"the action raised {error!r}, and call {came}.",
                 "catch the error to count it, and let it pass: raise.",
                 at=now(),
             )

@@ -79,10 +79,16 @@ def by_chance(seed: int, number: int) -> Sequence[Beat]:
     return beats
 
 
+def punctual(seed: int, number: int) -> Sequence[Beat]:
+    """Every beat in time, and none lost: as many beats as there can be."""
+    return [Beat(0.0, False)] * 60
+
+
 SCENARIOS: Final = (
     Scenario("5 members, m2 crashes, m5 never beats, beats accumulate", worst, 5, {2: 8.3, 5: 0}),
     Scenario("5 members, three crash, beats are replaced", by_chance, 5, {1: 0.4, 3: 12.75, 4: 12.8}, True),
     Scenario("3 members, all crash, beats accumulate", by_chance, 3, {1: 3.1, 2: 9.9, 3: 16.2}),
+    Scenario("2 members, m1 crashes, every beat comes in time", punctual, 2, {1: 20.4}),
     Scenario(
         "4 members, m3 crashes, m4 never beats, a year later", by_chance, 4, {3: 11.6, 4: 0}, True, YEAR
     ),

@@ -137,6 +137,13 @@ def check_all_done(run: Run) -> None:
     """A hundred tasks were written, every one was taken and processed, and nobody is left waiting."""
     written = {event.fields[1] for event in run.trace if is_task(event)}
     started = {event.fields[0] for event in run.trace.of("start")}
+    check_written(written, started)
+    check_processed(written - started, run.result)
+    check_nothing_left(run.result)
+
+
+def check_written(written: set[int], started: set[int]) -> None:
+    """A hundred different tasks were written."""
     if not written and not started:
         raise Objection(
             f"{TASKS} tasks are written, shared and processed.",
@@ -152,16 +159,23 @@ def check_all_done(run: Run) -> None:
             else "none was written.",
             f'count the writes, for example for n in range({TASKS}). A marker for the end is no "task".',
         )
-    outcome: Outcome = run.result
-    missing = sorted(written - started)
+
+
+def check_processed(missing: set[int], outcome: Outcome) -> None:
+    """No task is missing among those that were processed."""
     if missing:
+        others = f", nor were {len(missing) - 1} others" if len(missing) > 1 else ""
         raise Objection(
             "every task is processed.",
-            f"when the answer returned at {clock(outcome.returned_at)}, task {missing[0]} was not processed"
-            f"{f', nor were {len(missing) - 1} others' if missing[1:] else ''}.",
+            f"when the answer returned at {clock(outcome.returned_at)}, task {min(missing)} was not processed"
+            f"{others}.",
             "let a consumer end only when no task can come any more, and return only when all have ended.",
             at=outcome.returned_at,
         )
+
+
+def check_nothing_left(outcome: Outcome) -> None:
+    """No task lies in the space, and no consumer runs, when the answer has returned."""
     if outcome.in_space:
         raise Objection(
             "every task is taken: at the end none is left in tasks.",
@@ -174,8 +188,7 @@ def check_all_done(run: Run) -> None:
         raise Objection(
             "all consumers have ended when the answer returns.",
             f"at {clock(outcome.returned_at)} {len(outcome.still_running)} tasks that it had started still "
-            "ran, one as "
-            f"{outcome.still_running[0]}.",
+            f"ran, one as {outcome.still_running[0]}.",
             "wait for every task that you started: asyncio.TaskGroup does it at the end of its block.",
             at=outcome.returned_at,
         )

@@ -49,8 +49,14 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "one worker was started again, so its counters began at 0",
-        {"w1": (500.0, 400.0), "w2": (100.0, 10.0)},
+        {"w1": (500.0, 20.0), "w2": (100.0, 10.0)},
         {"w1": (6.0, 4.0), "w2": (140.0, 20.0)},
+        "w1",
+    ),
+    Scenario(
+        "one worker was started again, and completed more than in all the time before",
+        {"w1": (2.0, 9.0), "w2": (100.0, 10.0)},
+        {"w1": (5.0, 6.0), "w2": (140.0, 20.0)},
         "w1",
     ),
     Scenario(

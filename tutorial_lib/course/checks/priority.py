@@ -60,6 +60,11 @@ def now_and_then(seed: int) -> Sequence[Arrival]:
     return [*single, *several, Arrival(12.0, 2, 2)]
 
 
+def far_apart(seed: int) -> Sequence[Arrival]:
+    """Two tasks, and more than ten seconds between them in which there is nothing to do."""
+    return [Arrival(0.5, 4, 2), Arrival(12.0, 6, 3)]
+
+
 def by_chance(seed: int) -> Sequence[Arrival]:
     """Twenty-four tasks of all levels at moments that the seed decides."""
     chance = random.Random(seed)
@@ -74,6 +79,7 @@ def by_chance(seed: int) -> Sequence[Arrival]:
 SCENARIOS: Final = (
     Scenario("one worker, 13 tasks, urgent ones come late", 1, urgent_ones_later),
     Scenario("one worker, 8 tasks now and then", 1, now_and_then),
+    Scenario("one worker, 2 tasks far apart", 1, far_apart),
     Scenario("one worker, 24 tasks at random moments", 1, by_chance),
     Scenario("three workers, 24 tasks at random moments", 3, by_chance),
 )

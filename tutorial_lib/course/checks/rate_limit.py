@@ -45,8 +45,8 @@ def across_the_second(seed: int) -> Sequence[float]:
 
 
 def one_by_one(seed: int) -> Sequence[float]:
-    """Far apart, so that nobody has to wait."""
-    return [0.4 * number for number in range(12)]
+    """Far apart, so that nobody has to wait; and one more when it has been quiet for half a minute."""
+    return [*(0.4 * number for number in range(12)), 36.0]
 
 
 def in_clusters(seed: int) -> Sequence[float]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tutorial_lib.course.answers import Answer
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
-from tutorial_lib.course.instruments import cancel, late_start, now, perform, raised_by_calls
+from tutorial_lib.course.instruments import cancel, late_start, now, perform, raised_by_calls, some_error
 from tutorial_lib.simulation import Run
 from tutorial_lib.supervisor import RestartLimitReached, SupervisedSystem
 from tutorial_lib.trace import Trace, current_trace
@@ -18,6 +18,7 @@ from tutorial_lib.trace import Trace, current_trace
 __all__ = ["EXERCISE"]
 
 AT_ONCE: Final = 0.1  # seconds in which a restart must come
+FIRST_RUN: Final = 1.7  # seconds until the first failure where the period is checked; no whole number
 EDGE: Final = 0.001  # seconds off the edge at which the period is checked
 GRACE: Final = 2e-6  # seconds; a timer is exact to a microsecond
 LENGTH: Final = 200.0  # seconds that a scenario may take
@@ -43,7 +44,7 @@ class Child:
             if seconds is None:
                 await perform(number, 0.5)
             else:
-                await perform(number, seconds, error=RuntimeError(f"failure {number}"))
+                await perform(number, seconds, error=some_error(number, f"failure {number}"))
         finally:
             self.ends.append(now())
 
@@ -74,7 +75,7 @@ def at_the_edge(limit: int, period: float, sign: int) -> Scenario:
     def plan(child: Child) -> float | None:
         number = len(child.starts)
         if number == 1:
-            return 1.0
+            return FIRST_RUN
         if number <= limit:
             return period / (2 * limit)
         if number == limit + 1:
@@ -98,12 +99,20 @@ def fails(times: int, seconds: float) -> Callable[[Child], float | None]:
     return lambda child: seconds if len(child.starts) <= times else None
 
 
+def across_the_period(child: Child) -> float | None:
+    """Plan one failure early, and all others around the moment at which it no longer counts."""
+    lengths = (1.0, 8.5, 0.5, 1.2, 0.3)
+    number = len(child.starts)
+    return lengths[number - 1] if number <= len(lengths) else None
+
+
 SCENARIOS: Final = (
     Scenario("the child returns", fails(0, 0.0), 1, RETURNS, {}),
     Scenario("the child fails twice and then returns", fails(2, 1.0), 3, RETURNS, {}),
     Scenario("the child fails at once, again and again", fails(99, 0.0), 4, LIMIT, {}),
     Scenario("the child fails every second", fails(99, 1.0), 4, LIMIT, {}),
     Scenario("the child fails every 4 s, eight times", fails(8, 4.0), 9, RETURNS, {}),
+    Scenario("the child fails every 30 s, three times", fails(3, 30.0), 4, RETURNS, {}),
     at_the_edge(3, 10.0, -1),
     at_the_edge(3, 10.0, +1),
     Scenario("the child fails at once, limit=5", fails(99, 0.0), 6, LIMIT, {"limit": 5, "period": 2.0}),
@@ -111,6 +120,7 @@ SCENARIOS: Final = (
     at_the_edge(1, 5.0, +1),
     at_the_edge(2, 3.0, -1),
     at_the_edge(2, 3.0, +1),
+    Scenario("the child fails once, and often 10 s later", across_the_period, 5, LIMIT, {}),
 )
 
 
@@ -239,40 +249,45 @@ def check_restarts(trace: Trace) -> None:
 
 def check_ending(scenario: Scenario, run: Run) -> None:
     """The supervision ends when it must, as it must, and after the right number of starts."""
+    check_child(run.trace)
     ending: Ending = run.result
-    starts = run.trace.of("start")
-    last = run.trace.of("finish", "fail")
-    if not starts:
+    starts, ends = run.trace.of("start"), run.trace.of("finish", "fail")
+    came = f"after start {len(starts)}, at {clock(ending.time)}, the answer {_how(ending)}"
+    if len(starts) != scenario.starts or _how(ending) != scenario.ending:
+        limit = scenario.options.get("limit", 3)
+        restarts = ", ".join(clock(event.time) for event in starts[1:][-limit - 1 :])
+        raise Objection(
+            _promise(scenario, ending),
+            f"{came}{f'; the last restarts were at {restarts}' if restarts else ''}.",
+            "keep the moments of the restarts, forget those that are period or longer ago, and count the "
+            "rest before you restart.",
+            at=ending.time,
+        )
+    if ends and ending.time - ends[-1].time > AT_ONCE + GRACE:
+        raise Objection(
+            "the supervision ends as soon as it is decided.",
+            f"{came}, and the child had ended at {clock(ends[-1].time)}.",
+            "decide before you pause.",
+            at=ends[-1].time,
+        )
+
+
+def check_child(trace: Trace) -> None:
+    """The child was started, and was left alone."""
+    if not trace.of("start"):
         raise Objection(
             "child() is awaited.",
             "the child was never started.",
             "begin with await child().",
             outcome="proved nothing",
         )
-    limit, period = scenario.options.get("limit", 3), scenario.options.get("period", 10.0)
-    promise = (
-        f"more than {limit} restarts within any {clock(period)} raise RestartLimitReached, and fewer do not; "
-        "the first start is no restart."
-    )
-    came = f"after start {len(starts)}, at {clock(ending.time)}, the answer {_how(ending)}"
-    is_as_planned = len(starts) == scenario.starts and _how(ending) == scenario.ending
-    if not is_as_planned:
-        restarts = ", ".join(clock(event.time) for event in starts[1:][-limit - 1 :])
+    cut = [event for event in trace.of("finish", "fail") if event.detail.get("reason") == "cancelled"]
+    if cut:
         raise Objection(
-            promise
-            if scenario.ending == LIMIT or isinstance(ending.error, RestartLimitReached)
-            else _promise(ending),
-            f"{came}{f'; the last restarts were at {restarts}' if restarts else ''}.",
-            "keep the moments of the restarts, forget those that are period or longer ago, and count the "
-            "rest before you restart.",
-            at=ending.time,
-        )
-    if last and ending.time - last[-1].time > AT_ONCE + GRACE:
-        raise Objection(
-            "the supervision ends as soon as it is decided.",
-            f"{came}, and the child had ended at {clock(last[-1].time)}.",
-            "decide before you pause.",
-            at=last[-1].time,
+            "a child may run for as long as it likes.",
+            f"at {clock(cut[0].time)} the child was cancelled, and you were not.",
+            "await child() without a time limit of your own.",
+            at=cut[0].time,
         )
 
 
@@ -285,8 +300,14 @@ def _how(ending: Ending) -> str:
     return LIMIT if isinstance(ending.error, RestartLimitReached) else f"raises {ending.error!r}"
 
 
-def _promise(ending: Ending) -> str:
-    """Return the promise that is broken when no limit was in play."""
+def _promise(scenario: Scenario, ending: Ending) -> str:
+    """Return the promise that is broken: of the limit, or, where none was in play, of the restarts."""
+    if scenario.ending == LIMIT or isinstance(ending.error, RestartLimitReached):
+        limit, period = scenario.options.get("limit", 3), scenario.options.get("period", 10.0)
+        return (
+            f"more than {limit} restarts within any {clock(period)} raise RestartLimitReached, and fewer do "
+            "not; the first start is no restart."
+        )
     if ending.error is not None:
         return "an exception of the child restarts it, and does not come out."
     return "an exception restarts the child, and a normal return ends the supervision."

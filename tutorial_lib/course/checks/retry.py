@@ -15,7 +15,7 @@ from tutorial_lib.course.answers import Answer, described, dispose
 from tutorial_lib.course.checking import Examination, Exercise, Objection, clock
 from tutorial_lib.course.instruments import cancel, late_start, now, perform, raised_by_calls
 from tutorial_lib.simulation import Run
-from tutorial_lib.trace import Trace, current_trace
+from tutorial_lib.trace import Event, Trace, current_trace
 
 __all__ = ["EXERCISE"]
 
@@ -114,6 +114,7 @@ SCENARIOS: Final = (
         budget=AMPLE,
     ),
     Scenario("the first call raises ValueError", lambda: [ValueError("no such account"), "never"]),
+    Scenario("the first call raises PermissionError", lambda: [PermissionError("not yours"), "never"]),
     Scenario(
         "the second call raises KeyError", lambda: [ConnectionError("no route"), KeyError("price"), "never"]
     ),
@@ -167,7 +168,7 @@ async def program(scenario: Scenario, answer: Answer) -> Ending:
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is None:
         return Ending(task.result(), None, now())
-    is_meant = isinstance(error, (TimeoutError, asyncio.CancelledError)) or any(
+    is_meant = isinstance(error, (ConnectionError, TimeoutError, asyncio.CancelledError)) or any(
         known in (error, error.__cause__) for known in raised_by_calls(current_trace())
     )
     if not is_meant:
@@ -249,17 +250,9 @@ def check_calls(scenario: Scenario, trace: Trace) -> None:
     """No call is made that must not be made."""
     ended = {call.number: call for call in calls_in(trace)}
     for call in ended.values():
-        if call.is_cut and call.end < scenario.end - GRACE:
-            raise Objection(
-                "a call may take its time, as long as the budget lasts.",
-                f"call {call.number} was cut at {clock(call.end)}; the budget lasts until "
-                f"{clock(scenario.end)}.",
-                "the budget is for the whole, not for a single call.",
-                at=call.end,
-            )
+        check_not_cut(scenario, call)
     for event in trace.of("start"):
         number = event.fields[0]
-        before = ended.get(number - 1)
         began = f"call {number} began at {clock(event.time)}"
         if number > scenario.most_calls:
             raise Objection(
@@ -268,27 +261,8 @@ def check_calls(scenario: Scenario, trace: Trace) -> None:
                 "count calls, and not repetitions: attempts=3 is one call and two more.",
                 at=event.time,
             )
-        if number > 1 and (before is None or before.end > event.time):
-            raise Objection(
-                "one call at a time.",
-                f"{began}, and call {number - 1} was still running.",
-                "await each call before you think of the next.",
-                at=event.time,
-            )
-        if before is not None and not before.is_cut and before.error is None:
-            raise Objection(
-                "the first call that succeeds is the last one, whatever it returns.",
-                f"{began}, after call {number - 1} had returned {before.value!r}.",
-                "return what the call gave; 0, None and empty text are results like others.",
-                at=event.time,
-            )
-        if before is not None and before.error is not None and not before.may_be_repeated:
-            raise Objection(
-                "only ConnectionError and TimeoutError are tried again.",
-                f"{began}, after call {number - 1} had raised {before.error!r}.",
-                "name the two in except; any other error passes on its own.",
-                at=event.time,
-            )
+        if number > 1:
+            check_repetition(event, began, ended.get(number - 1))
         if event.time > scenario.end + GRACE:
             raise Objection(
                 f"no call begins after the budget, here {clock(scenario.time_to_spend)}.",
@@ -296,6 +270,42 @@ def check_calls(scenario: Scenario, trace: Trace) -> None:
                 "before you wait, ask: is now plus the wait still within the budget? If not, raise at once.",
                 at=event.time,
             )
+
+
+def check_not_cut(scenario: Scenario, call: Call) -> None:
+    """No call is cut before the end of the budget."""
+    if call.is_cut and call.end < scenario.end - GRACE:
+        raise Objection(
+            "a call may take its time, as long as the budget lasts.",
+            f"call {call.number} was cut at {clock(call.end)}; the budget lasts until {clock(scenario.end)}.",
+            "the budget is for the whole, not for a single call.",
+            at=call.end,
+        )
+
+
+def check_repetition(event: Event, began: str, before: Call | None) -> None:
+    """A call that is not the first follows one that has ended and may be repeated."""
+    if before is None or before.end > event.time:
+        raise Objection(
+            "one call at a time.",
+            f"{began}, and call {event.fields[0] - 1} was still running.",
+            "await each call before you think of the next.",
+            at=event.time,
+        )
+    if not before.is_cut and before.error is None:
+        raise Objection(
+            "the first call that succeeds is the last one, whatever it returns.",
+            f"{began}, after call {before.number} had returned {before.value!r}.",
+            "return what the call gave; 0, None and empty text are results like others.",
+            at=event.time,
+        )
+    if before.error is not None and not before.may_be_repeated:
+        raise Objection(
+            "only ConnectionError and TimeoutError are tried again.",
+            f"{began}, after call {before.number} had raised {before.error!r}.",
+            "name the two in except; any other error passes on its own.",
+            at=event.time,
+        )
 
 
 def check_ending(scenario: Scenario, run: Run, longest: Sequence[float]) -> None:

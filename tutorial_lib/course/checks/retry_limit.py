@@ -17,6 +17,7 @@ from tutorial_lib.course.instruments import (
     note_waiting,
     now,
     perform,
+    some_error,
     waiting_text,
     watch_over,
     whole_number,
@@ -31,6 +32,7 @@ __all__ = ["EXERCISE"]
 TRIES: Final = 3
 WORKERS: Final = ("w1", "w2", "w3")
 LONGEST: Final = 10.0  # seconds that process takes at most
+CUTS: Final = (0.5, 5.0, 9.0)  # seconds after which a run is cut, in turn
 AGAIN_WITHIN: Final = 60.0  # seconds in which a lost task must be running again
 GRACE: Final = 2e-6  # seconds; a timer is exact to a microsecond
 REPLACED_AFTER: Final = 1.0  # seconds until there is another worker in place of one that is gone
@@ -38,11 +40,11 @@ PATIENCE: Final = 300.0  # seconds for all tasks of a scenario
 
 
 class Lost:
-    """Marks a run in whose middle the worker crashes."""
+    """Marks a run during which the worker crashes."""
 
 
 class Dismissed:
-    """Marks a run in whose middle the worker is cancelled."""
+    """Marks a run during which the worker is cancelled."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Scenario:
 
 def errors(n: int, count: int) -> list[Any]:
     """Return so many different errors."""
-    return [ValueError(f"task {n}, run {number}") for number in range(1, count + 1)]
+    return [some_error(number, f"task {n}, run {number}") for number in range(1, count + 1)]
 
 
 SCENARIOS: Final = (
@@ -91,7 +93,7 @@ SCENARIOS: Final = (
 
 
 class Aim(NamedTuple):
-    """A run that is to be cut, in its middle: how, whose it is, and when."""
+    """A run that is to be cut: how, whose it is, and when."""
 
     how: type[Lost] | type[Dismissed]
     worker: str
@@ -206,9 +208,10 @@ def make_process(scenario: Scenario, aimed: int, next_aims: list[Aim]) -> Callab
             return await perform(n, 1.0, error=outcome)
         if outcome not in (Lost, Dismissed):
             return await perform(n, LONGEST if outcome == "fine" else 0.5, value=outcome)
+        cut_after = CUTS[marked % len(CUTS)]
         marked += 1
         if marked > aimed:
-            next_aims.append(Aim(outcome, current_actor(), now() + LONGEST / 2))
+            next_aims.append(Aim(outcome, current_actor(), now() + cut_after))
         return await perform(n, LONGEST, value="late")
 
     return process
