@@ -175,6 +175,14 @@ def test_without_a_server_one_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPa
         pass
 
 
+def test_which_server_is_used_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of the program, or by none for no server."""
+    monkeypatch.setenv("TUTORIAL_SERVER", "sh")
+    assert Path(find_server() or "").name == "sh"
+    monkeypatch.setenv("TUTORIAL_SERVER", "")
+    assert find_server() is None
+
+
 def test_a_server_ends_with_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process and its folder are gone, also after an error."""
     monkeypatch.setattr(server_module.tempfile, "tempdir", str(tmp_path))
