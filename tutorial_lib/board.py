@@ -380,7 +380,7 @@ class Board:
 
     def _accepts(self, fields: Fields) -> bool:
         """Tell whether a new tuple may be written now: there is room, or somebody waits to take it."""
-        return self._has_room(len(self._writers)) or self._is_wanted(fields)
+        return self._has_room(len(self._writers)) or self._is_wanted(fields, self._coming())
 
     def _has_room(self, places: int = 0) -> bool:
         """Tell whether there is room for one more tuple when ``places`` more are taken."""
@@ -388,23 +388,23 @@ class Board:
             return True
         return len(self._store) + len(self._claims) + len(self._called) + places < self.capacity
 
-    def _is_wanted(self, fields: Fields) -> bool:
-        """Tell whether somebody waits to take this tuple, and no writer is about to write one for it."""
+    def _is_wanted(self, fields: Fields, others: Iterable[_Waiter] = ()) -> bool:
+        """Tell whether somebody waits to take this tuple, and wants none of what the ``others`` write."""
         if not self._takers.size:
             return False
         taker = self._takers.first(fields, self._wants)
-        wanted = taker is not None and not any(self._wants(taker, one.pattern) for one in self._coming())
+        wanted = taker is not None and not any(self._wants(taker, other.pattern) for other in others)
         self._failed.clear()  # whoever's test raised learns of it when the tuple is offered
         return wanted
 
     def _may_write(self, writer: _Waiter) -> bool:
         """Tell whether a writer that was called can write, and takes no older one's taker or room."""
-        older = [other for other in self._writers.values() if other.number < writer.number]
-        older = [other for other in older if not other.call.done()]  # the cancelled wait for their turn to go
-        taker = self._takers.first(writer.pattern, self._wants)
-        is_wanted = taker is not None and not any(self._wants(taker, other.pattern) for other in older)
-        self._failed.clear()
-        return is_wanted or (not older and self._has_room())
+        older = [
+            other
+            for other in self._writers.values()
+            if other.number < writer.number and not other.call.done()  # the cancelled stay until they run
+        ]
+        return self._is_wanted(writer.pattern, older) or (not older and self._has_room())
 
     def _set_timer(self, waiter: _Waiter, deadline: float) -> None:
         assert self._loop is not None

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -203,6 +204,17 @@ def test_run_all_finishes_every_cell(lesson: str, page: Page, course: Course, sc
     cells = page.evaluate(CODE_CELLS)
     assert [cell["source"] for cell in cells if complaints(cell)] == []
     assert [cell["source"] for cell in cells if cell["execution_count"] is None] == []
+
+
+def run_in_a_cell(page: Page, course: Course, name: str, source: str) -> None:
+    """Open a new notebook of this name with one cell, and let it run."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source.strip())])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    (course.folder / f"{name}.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
+    page.goto(f"{course.address}/lab/tree/{name}.ipynb?token={course.token}&reset")
+    page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell")
+    page.wait_for_function(KERNEL_IS_READY)
+    page.evaluate(RUN_ALL)
 
 
 def is_finished(cells: list[dict[str, Any]]) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nbformat
 from playwright.sync_api import Page
 
 from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by their names)
     KERNEL_IS_READY,
-    RUN_ALL,
     Course,
     browser,
     course,
     page,
+    run_in_a_cell,
     screenshots,
 )
 
@@ -28,13 +27,7 @@ async with host() as room, ClassBoard(room):
 
 def test_the_board_in_a_notebook(page: Page, course: Course, screenshots: Path) -> None:  # noqa: F811
     """Its buttons work while the cell that holds the class runs, and the last one ends the cell."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(IN_A_CELL.strip())])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    (course.folder / "class.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
-    page.goto(f"{course.address}/lab/tree/class.ipynb?token={course.token}&reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell")
-    page.wait_for_function(KERNEL_IS_READY)
-    page.evaluate(RUN_ALL)
+    run_in_a_cell(page, course, "class", IN_A_CELL)
     picture = page.locator(".jp-OutputArea svg.tt")
     picture.locator("text", has_text="Nobody has joined yet.").wait_for()
     page.click("button:has-text('Hand out work')")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import nbformat
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by their names)
-    KERNEL_IS_READY,
-    RUN_ALL,
     Course,
     browser,
     course,
     page,
+    run_in_a_cell,
     wait_until,
 )
 
@@ -45,13 +43,7 @@ HANDLE = ".noUi-handle"
 @pytest.fixture
 def player(page: Page, course: Course) -> Page:  # noqa: F811
     """A page with a notebook that has shown its player."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(PROGRAM.strip())])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    (course.folder / "player.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
-    page.goto(f"{course.address}/lab/tree/player.ipynb?token={course.token}&reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell")
-    page.wait_for_function(KERNEL_IS_READY)
-    page.evaluate(RUN_ALL)
+    run_in_a_cell(page, course, "player", PROGRAM)
     page.wait_for_selector("button:has-text('Crash')")
     page.wait_for_function("() => document.body.innerText.includes('event 21 of')")
     return page

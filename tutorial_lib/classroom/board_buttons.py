@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tutorial_lib.classroom.host import Classroom
-from tutorial_lib.classroom.jobs import JOBS
+from tutorial_lib.classroom.jobs import JOBS, job_named
 from tutorial_lib.patterns import shown
 
 __all__ = ["BUTTONS", "job_choices", "press"]
@@ -39,9 +39,7 @@ async def press(room: Classroom, button: str, job: str = "") -> str:
     ('40 tasks are handed out.', 'Round 2 begins.')
     """
     if button == "hand_out":
-        if job not in JOBS:
-            raise ValueError(f"There is no job {shown(job)}. The jobs are: {', '.join(JOBS)}.")
-        ids = await room.hand_out(job, JOBS[job].samples)
+        ids = await room.hand_out(job, job_named(job).samples)
         return f"{len(ids)} tasks are handed out."
     if button == "reset":
         await room.reset()

@@ -157,11 +157,17 @@ JOBS: Final[dict[str, Job]] = {
 """The jobs by their names."""
 
 
-def checked_job(name: Any, arguments: Any) -> Job:
-    """Return the job. Raises `ValueError` if there is none of this name, or its arguments are not allowed."""
+def job_named(name: Any) -> Job:
+    """Return the job. Raises `ValueError` if there is none of this name."""
     job = JOBS.get(name) if isinstance(name, str) else None
     if job is None:
         raise ValueError(f"There is no job {shown(name)}. The jobs are: {', '.join(JOBS)}.")
+    return job
+
+
+def checked_job(name: Any, arguments: Any) -> Job:
+    """Return the job. Raises `ValueError` if there is none of this name, or its arguments are not allowed."""
+    job = job_named(name)
     job.check(arguments)
     return job
 

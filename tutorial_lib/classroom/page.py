@@ -37,11 +37,11 @@ from tutorial_lib.classroom.board_svg import BOARD_STYLE, class_svg
 from tutorial_lib.classroom.board_text import latest_words
 from tutorial_lib.classroom.board_watch import watch_class
 from tutorial_lib.classroom.host import Classroom
+from tutorial_lib.classroom.server import LOOPBACK
 from tutorial_lib.space import SpaceClosed
 
 __all__ = ["BoardPage"]
 
-LOOPBACK: Final = "127.0.0.1"
 LARGEST_ORDER: Final = 1000  # bytes
 TIME_TO_SAY_GOODBYE: Final = 1.0  # seconds for the last picture on its way to the browsers
 

@@ -30,7 +30,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
 from tutorial_lib.crew import Crew
@@ -50,10 +49,10 @@ ARRIVALS: Final = "arrivals"  # the space in which a process says that it has st
 
 def has_server() -> bool:
     """Tell whether machines can be processes here: a server and its two Python packages are installed."""
-    if not all(find_spec(package) for package in ("redis", "msgpack")):
+    try:
+        from tutorial_lib.classroom.server import find_server  # here, since it needs these packages
+    except ModuleNotFoundError:
         return False
-    from tutorial_lib.classroom.server import find_server  # here, since it needs these packages
-
     return find_server() is not None
 
 
