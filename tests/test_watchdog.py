@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections import namedtuple
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from simulation_help import runaway, script, start
 
-from tutorial_lib import TupleSpace, note, simulate
+from tutorial_lib import TupleSpace, note, simulate, watchdog
 from tutorial_lib.whereabouts import place_of_frame
 
 
@@ -303,6 +304,63 @@ def test_a_run_inside_a_run_is_stopped_with_it() -> None:
     assert threading.active_count() == threads
 
 
+@pytest.mark.parametrize("depth", [2, 3])
+def test_runs_inside_each_other_end_from_the_innermost_on(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is thrown into a run that still has another to end, whenever that comes."""
+    running: list[int] = []
+    throw = watchdog._throw
+
+    def note_and_throw(error: type[BaseException], thread: threading.Thread) -> None:
+        runs = [other for other in threading.enumerate() if other.name == "simulate"]
+        running.append(len(runs) - runs.index(thread))  # threads are listed in the order of their start
+        throw(error, thread)
+
+    monkeypatch.setattr(watchdog, "_throw", note_and_throw)
+
+    async def swallow() -> None:
+        swallow_everything()
+
+    def around(program: Any) -> Any:
+        async def main() -> None:
+            simulate(program)
+
+        return main
+
+    program: Any = swallow
+    for _ in range(depth - 1):
+        program = around(program)
+
+    for moment in range(6):
+        runaway(program, wall_limit=0.02 + 0.005 * moment)
+
+        assert all(thread.name != "simulate" for thread in threading.enumerate())
+    assert set(running) == {1}
+
+
+def test_a_run_inside_a_run_that_cannot_be_stopped_is_waited_for_and_left_behind() -> None:
+    """The run around it ends all the same, with all the time that it needs for giving up."""
+    reading_end, writing_end = os.pipe()
+
+    async def inner() -> None:
+        os.read(reading_end, 1)
+
+    async def outer() -> None:
+        simulate(inner)
+
+    error = runaway(outer, wall_limit=0.05)
+    left = [thread for thread in threading.enumerate() if thread.name == "simulate"]
+    os.write(writing_end, b"x")
+    for thread in left:
+        thread.join()
+    os.close(reading_end)
+    os.close(writing_end)
+
+    assert len(left) == 1
+    assert "cannot stop" not in str(error)
+
+
 def test_a_run_inside_a_run_does_not_count_as_a_long_step() -> None:
     """The inner run names its own long steps; the outer one has nothing to be blamed for."""
 
@@ -336,6 +394,15 @@ def test_a_step_that_holds_the_loop_is_named() -> None:
     assert "asyncio.sleep" in error
 
 
+@pytest.fixture
+def a_stop_button() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt, as in a notebook; a process in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("a_stop_button")
 def test_an_interrupt_of_the_caller_stops_the_run() -> None:
     """The stop button of a notebook: the interrupt arrives at the caller, and no thread stays behind."""
 
@@ -349,6 +416,31 @@ def test_an_interrupt_of_the_caller_stops_the_run() -> None:
     assert all(thread.name != "simulate" for thread in threading.enumerate())
 
 
+@pytest.mark.usefixtures("a_stop_button")
+def test_a_second_press_of_the_stop_button_leaves_no_thread_behind_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever is impatient presses again while the run is being stopped; it is stopped all the same."""
+    presses = iter(range(3))
+    throw = watchdog._throw
+
+    def press_and_throw(error: type[BaseException], thread: threading.Thread) -> None:
+        if thread is not threading.current_thread() and next(presses, None) is not None:
+            signal.raise_signal(signal.SIGINT)
+        throw(error, thread)
+
+    async def main() -> None:
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        swallow_everything()
+
+    monkeypatch.setattr(watchdog, "_throw", press_and_throw)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(main)
+
+    assert next(presses, None) is None
+    assert all(thread.name != "simulate" for thread in threading.enumerate())
+
+
 @pytest.mark.parametrize("program", ["asyncio.sleep", "spin"])
 def test_a_run_leaves_the_interpreter_as_it_was(program: str) -> None:
     """Nothing stays on its way into a thread that has ended: a profiler would hang, and all be slower."""
@@ -356,6 +448,7 @@ def test_a_run_leaves_the_interpreter_as_it_was(program: str) -> None:
         f"""
         import cProfile
         from collections import namedtuple
+from collections.abc import Iterator
 
         async def spin(seconds):
             while True:

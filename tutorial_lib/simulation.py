@@ -33,7 +33,7 @@ from typing import Any, Protocol
 from tutorial_lib.arguments import check_duration
 from tutorial_lib.trace import Trace, life_in, life_variable, trace_variable
 from tutorial_lib.virtual_loop import Ending, VirtualLoop, context_of
-from tutorial_lib.watchdog import POLL, StoppableThread
+from tutorial_lib.watchdog import POLL, Stop, StoppableThread, shielded
 from tutorial_lib.whereabouts import learners_part, place_of_frame
 
 __all__ = ["Control", "Fault", "Run", "Runaway", "Stalled", "simulate"]
@@ -330,19 +330,22 @@ class _Simulation:
 
     def run(self, wall_limit: float | None) -> None:
         """Run the program to its end, and watch over it meanwhile."""
-        self._thread.start()
-        try:
-            self._watch(wall_limit)
-        except BaseException:  # the stop button of a notebook, or the end of a run around this one
-            self._loop.end(Ending.INTERRUPTED)
-            self._stop()
-            raise
+        with shielded() as must_end:
+            self._thread.start()
+            try:
+                self._watch(wall_limit, must_end)
+            except BaseException:  # the stop button of a notebook, or the end of a run around this one
+                self._loop.end(Ending.INTERRUPTED)
+                self._stop()
+                raise
 
-    def _watch(self, wall_limit: float | None) -> None:
+    def _watch(self, wall_limit: float | None, must_end: Callable[[], bool]) -> None:
         began = looked = time.monotonic()
         ended: float | None = None
         step, held = 0, 0.0
         while not self._thread.has_ended(within=POLL):
+            if must_end():
+                raise Stop
             earlier, looked = looked, time.monotonic()
             if self._surrounding is not None:
                 self._surrounding.steps += 1  # its step takes long, but not by a fault of its own

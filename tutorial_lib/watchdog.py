@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from types import CodeType, FrameType
 
-__all__ = ["Stop", "StoppableThread"]
+__all__ = ["Stop", "StoppableThread", "shielded"]
 
 POLL = 0.02  # seconds of real time between two looks
 GRACE = 1.0  # seconds of real time that a thread is given to end
@@ -111,17 +111,21 @@ class StoppableThread:
 
     def stop(self) -> bool:
         """Make the thread end. Return False if it does not within the time of grace."""
-        with _quiet(), _undisturbed():
-            if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
-                return True
-            with self._stopping_at_every_line():
-                return self._ends_when_asked(int(GRACE / SHORT_PAUSE), pause=SHORT_PAUSE)
+        while True:
+            with suppress(KeyboardInterrupt):  # an impatient second press of a stop button: it ends already
+                with _quiet():
+                    if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
+                        return True
+                    with self._stopping_at_every_line():
+                        return self._ends_when_asked(int(GRACE / SHORT_PAUSE), pause=SHORT_PAUSE)
 
     def _ends_when_asked(self, times: int, pause: float) -> bool:
-        for _ in range(times):
+        pulls = 0
+        while pulls < times:
             with self._lock:
-                if self._may_stop:
-                    self._was_stopped = True
+                self._was_stopped = True
+                if self._may_stop:  # else it ends another thread first, or is at its own end already
+                    pulls += 1
                     _throw(Stop, self._thread)
             if self.has_ended(within=pause):
                 return True
@@ -143,8 +147,7 @@ class StoppableThread:
                 raise Stop
 
         monitoring = sys.monitoring
-        tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
-        monitoring.use_tool_id(tool, "simulate")
+        tool = _use_a_free_tool()
         monitoring.register_callback(tool, monitoring.events.LINE, stop)
         codes = self._codes_inside()
         for code in codes:
@@ -171,16 +174,29 @@ def _throw(error: type[BaseException], thread: threading.Thread) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(error))
 
 
+def _use_a_free_tool() -> int:
+    """Take one of the six places that Python has for debuggers, profilers and the like."""
+    for number in range(6):
+        with suppress(ValueError):  # taken, perhaps a moment ago by another thread
+            sys.monitoring.use_tool_id(number, "simulate")
+            return number
+    raise RuntimeError("Six tools watch this program already, so that a run cannot be stopped. End one of them.")
+
+
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let this thread not be stopped itself while it stops another, which would then stay behind."""
+def shielded() -> Iterator[Callable[[], bool]]:
+    """Let nothing be thrown into the thread that this is called in, and give a way to ask whether it must end.
+
+    For a run inside a run: its thread must end before the one that waits for it, or it would stay behind.
+    """
     around: StoppableThread | None = getattr(_here, "thread", None)
     if around is None:
-        yield
+        yield lambda: False
         return
-    around._may_stop = False
     try:
-        yield
+        around._may_stop = False
+        around._settle()
+        yield lambda: around._was_stopped
     finally:
         around._may_stop = True
 
