@@ -448,7 +448,6 @@ def test_a_run_leaves_the_interpreter_as_it_was(program: str) -> None:
         f"""
         import cProfile
         from collections import namedtuple
-from collections.abc import Iterator
 
         async def spin(seconds):
             while True:

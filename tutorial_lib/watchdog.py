@@ -112,12 +112,11 @@ class StoppableThread:
     def stop(self) -> bool:
         """Make the thread end. Return False if it does not within the time of grace."""
         while True:
-            with suppress(KeyboardInterrupt):  # an impatient second press of a stop button: it ends already
-                with _quiet():
-                    if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
-                        return True
-                    with self._stopping_at_every_line():
-                        return self._ends_when_asked(int(GRACE / SHORT_PAUSE), pause=SHORT_PAUSE)
+            with suppress(KeyboardInterrupt), _quiet():  # a second press of a stop button changes nothing
+                if self._ends_when_asked(GENTLE_PULLS, pause=POLL):
+                    return True
+                with self._stopping_at_every_line():
+                    return self._ends_when_asked(int(GRACE / SHORT_PAUSE), pause=SHORT_PAUSE)
 
     def _ends_when_asked(self, times: int, pause: float) -> bool:
         pulls = 0
@@ -180,12 +179,12 @@ def _use_a_free_tool() -> int:
         with suppress(ValueError):  # taken, perhaps a moment ago by another thread
             sys.monitoring.use_tool_id(number, "simulate")
             return number
-    raise RuntimeError("Six tools watch this program already, so that a run cannot be stopped. End one of them.")
+    raise RuntimeError("Six tools watch this program, so the run cannot be stopped. End one of them.")
 
 
 @contextmanager
 def shielded() -> Iterator[Callable[[], bool]]:
-    """Let nothing be thrown into the thread that this is called in, and give a way to ask whether it must end.
+    """Let nothing be thrown into this thread, and give a way to ask whether it must end.
 
     For a run inside a run: its thread must end before the one that waits for it, or it would stay behind.
     """
