@@ -175,6 +175,8 @@ def _throw(error: type[BaseException], thread: threading.Thread) -> None:
 
 def _use_a_free_tool() -> int:
     """Take one of the six places that Python has for debuggers, profilers and the like."""
+    if sys.version_info < (3, 12):
+        raise AssertionError("Python cannot be watched before 3.12.")
     for number in range(6):
         with suppress(ValueError):  # taken, perhaps a moment ago by another thread
             sys.monitoring.use_tool_id(number, "simulate")
