@@ -29,7 +29,7 @@ from tutorial_lib.claims import Claim
 from tutorial_lib.near_miss import near_miss
 from tutorial_lib.patterns import Pattern, pattern_text, shown
 from tutorial_lib.store import Fields, Store, Waiters, copied, fits, fits_plainly
-from tutorial_lib.trace import Event, Life, Trace, current_life, trace_now
+from tutorial_lib.trace import Life, Trace, current_life, trace_now
 from tutorial_lib.watching import Watch
 
 if TYPE_CHECKING:
@@ -138,13 +138,18 @@ class Board:
     def _place(self, fields: Fields, ttl: float | None, place: int | None = None) -> None:
         """Hand a new tuple to whoever waits for it, or store it."""
         expiry = None if ttl is None else (self._moment_in(ttl), current_life(self._loop).name)
-        seq = self._store.next_number() if place is None else place
         somebody_waits = self._takers.size or self._readers.size
-        if not (somebody_waits and self._hand_over((seq, fields, expiry, 0))):
-            self._store.add(seq, fields)  # for a number that was reserved: later ones may be here already
-            if expiry is not None:
-                self._expiries[seq] = expiry
-                self._remind(expiry[0], seq, 0)
+        if place is None and not somebody_waits:
+            seq = self._store.append(fields)
+            is_stored = True
+        else:
+            seq = self._store.next_number() if place is None else place
+            is_stored = not (somebody_waits and self._hand_over((seq, fields, expiry, 0)))
+            if is_stored:
+                self._store.add(seq, fields)  # later ones than a reserved number may be here already
+        if is_stored and expiry is not None:
+            self._expiries[seq] = expiry
+            self._remind(expiry[0], seq, 0)
         if self._writers:
             self._call_writers()  # if it was a writer that was called, the next may come now
 
@@ -529,7 +534,8 @@ class Board:
         """Do what `_begin` is for, in a space that is not quiet. ``loop`` is the running one."""
         if loop is not self._loop:
             self._move_to(loop)
-        self._find_trace()
+        self._trace = trace_now()
+        self._watched = self._trace is not None or bool(self._watches)
         if self._moments and self._moments[0][0] <= loop.time():
             self._end_what_is_over()
         has_more_to_do = (
@@ -627,12 +633,15 @@ class Board:
         else:
             name = current_life(self._loop).name if actor is None else actor
             trace = self._trace
-        fields = copied(fields)
-        time = self._now()
+        assert self._loop is not None
+        time = self._loop.time()
         if trace is not None:
-            event = trace.record(kind, actor=name, space=self.name, fields=fields, detail=detail, time=time)
+            fields = copied(fields)
+            event: tuple[Any, ...] = trace.record(
+                kind, actor=name, space=self.name, fields=fields, detail=detail, time=time
+            )
         else:
-            event = Event(next(self._event_numbers), time, name, kind, self.name, fields, detail or {})
+            event = (next(self._event_numbers), time, name, kind, self.name, fields, detail or {})
         for watch in self._watches:
             watch.offer(event)
 

@@ -298,7 +298,8 @@ class TupleSpace(Board):
             self._forget(seq)
             if self._watched:
                 self._record("take", fields)
-            self._call_writers()
+            if self._writers:
+                self._call_writers()
         return fields
 
     async def try_read(self, *pattern: Any) -> Fields | None:

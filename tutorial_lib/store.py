@@ -270,6 +270,13 @@ class Store:
         self._end = seq + 1
         return True
 
+    def append(self, fields: Fields) -> int:
+        """Store a new tuple as the latest. Return its number."""
+        seq = self._end
+        self.live[seq] = fields
+        self._end = seq + 1
+        return seq
+
     def next_number(self) -> int:
         """Return the number for a new tuple that is on its way, and not here yet."""
         self._end += 1

@@ -23,6 +23,7 @@ from asyncio import current_task  # by its bare name, as most operations call it
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, Token
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -148,7 +149,7 @@ def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
         task = None
     if task is not None and not isinstance(task, NamesItself):
         name = task.get_name()
-        if (life is None or life.name != name) and not (name.startswith("Task-") and name[5:].isdigit()):
+        if (life is None or life.name != name) and not _is_automatic(name):
             # An ordinary loop tells nobody when a task gets its name. Remembered here, so that the tasks
             # that this one starts inherit it.
             life = Life(name)
@@ -156,6 +157,7 @@ def current_life(loop: asyncio.AbstractEventLoop | None = None) -> Life:
     return life or _main
 
 
+@lru_cache  # asked for every event
 def _is_automatic(name: str) -> bool:
     return name.startswith("Task-") and name[5:].isdigit()
 

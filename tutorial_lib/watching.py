@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tutorial_lib.patterns import Pattern, matches
 from tutorial_lib.store import copied
@@ -39,7 +39,7 @@ class Watch:
         self._pattern = pattern
         self._kinds = kinds
         self._limit = limit
-        self._buffer: deque[Event] = deque()
+        self._buffer: deque[tuple[Any, ...]] = deque(maxlen=limit)  # the parts of the events to come
         self._missed = 0
         self._error: Exception | None = None
         self._was_entered = False
@@ -87,7 +87,7 @@ class Watch:
         raise StopAsyncIteration
 
     def _oldest(self) -> Event:
-        event = self._buffer.popleft()
+        event = Event(*self._buffer.popleft())
         if self._missed:
             event = event._replace(detail={**event.detail, "missed": self._missed})
             self._missed = 0
@@ -127,27 +127,26 @@ class Watch:
             self._raise_error()
         return [self._oldest() for _ in range(len(self._buffer))]
 
-    def offer(self, event: Event) -> None:
-        """Take an event into the buffer if it was asked for. Never raises: the writer is not to blame."""
-        if self._over or (self._kinds is not None and event.kind not in self._kinds):
+    def offer(self, parts: tuple[Any, ...]) -> None:
+        """Take an event into the buffer if it was asked for. Never raises: the writer is not to blame.
+
+        It comes in its ``parts``, and becomes an `Event` when it is read: many a buffer drops most of them.
+        """
+        _, _, _, kind, _, fields, detail = parts
+        if self._over or (self._kinds is not None and kind not in self._kinds):
             return
-        try:
-            if self._pattern and not self._sees(event):
-                return
-        except Exception as error:  # the watcher's own test; it learns of it in its loop
-            self._error = error
-            self.end()
+        own = copied(fields)  # what one watcher does to a list must not reach the next
+        if own is not fields:
+            parts = (*parts[:5], own, detail)
+        if kind == "replace":
+            parts = (*parts[:6], {**detail, "old": copied(detail["old"])})
+        if self._pattern and not self._sees(Event(*parts)):
             return
-        fields = copied(event.fields)  # what one watcher does to a list must not reach the next
-        if fields is not event.fields:
-            event = event._replace(fields=fields)
-        if event.kind == "replace":
-            event = event._replace(detail={**event.detail, "old": copied(event.detail["old"])})
-        if self._limit is not None and len(self._buffer) >= self._limit:
-            self._buffer.popleft()
-            self._missed += 1
-        self._buffer.append(event)
-        self._ring()
+        if len(self._buffer) == self._limit:
+            self._missed += 1  # the oldest one drops out
+        self._buffer.append(parts)
+        if self._bell is not None:
+            self._ring()
 
     def end(self) -> None:
         """Let the loop end after the events that are in the buffer."""
@@ -155,9 +154,14 @@ class Watch:
         self._ring()
 
     def _sees(self, event: Event) -> bool:
-        if matches(self._pattern, event.fields):
-            return True
-        return event.kind == "replace" and matches(self._pattern, event.detail["old"])
+        try:
+            if matches(self._pattern, event.fields):
+                return True
+            return event.kind == "replace" and matches(self._pattern, event.detail["old"])
+        except Exception as error:  # the watcher's own test; it learns of it in its loop
+            self._error = error
+            self.end()
+            return False
 
     def _ring(self) -> None:
         if self._bell is not None and not self._bell.done():
