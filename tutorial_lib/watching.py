@@ -153,14 +153,18 @@ class Watch:
         self._over = True
         self._ring()
 
+    def fail(self, error: Exception) -> None:
+        """Let the loop raise ``error`` after the events that are in the buffer."""
+        self._error = error
+        self.end()
+
     def _sees(self, event: Event) -> bool:
         try:
             if matches(self._pattern, event.fields):
                 return True
             return event.kind == "replace" and matches(self._pattern, event.detail["old"])
-        except Exception as error:  # the watcher's own test; it learns of it in its loop
-            self._error = error
-            self.end()
+        except Exception as error:  # the watcher's own test
+            self.fail(error)
             return False
 
     def _ring(self) -> None:

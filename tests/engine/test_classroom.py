@@ -20,7 +20,9 @@ from server_help import PATIENCE, ROOT
 from tutorial_lib import ANY, SpaceClosed, connect
 from tutorial_lib.classroom.host import Classroom, host
 from tutorial_lib.classroom.join import join
+from tutorial_lib.classroom.page import BoardPage
 from tutorial_lib.classroom.server import private_server
+from tutorial_lib.engine import connection
 
 COMMAND = [sys.executable, "-m", "tutorial_lib.course.cli", "class"]
 
@@ -330,6 +332,21 @@ def test_the_address_can_be_asked_for() -> None:
     _, errors = process.communicate("redis://student:secret@127.0.0.1:1/0\n", timeout=PATIENCE)
     assert errors.splitlines()[-1].startswith("tutorial class join: No class answers at 127.0.0.1:1.")
     assert "secret" not in errors
+
+
+def test_a_class_whose_server_is_gone_ends_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody stands before a board on which nothing will happen any more."""
+    monkeypatch.setattr(connection, "PATIENCE", 1.0)
+
+    async def lose_the_server() -> None:
+        async with host() as room, BoardPage(room) as page:
+            redis.Redis.from_url(room.manager._link.url).shutdown(nosave=True)
+            async with asyncio.timeout(PATIENCE):
+                await room.over.wait()
+            assert page.is_over
+
+    with pytest.raises(ConnectionError, match="did not answer within 1 s"):
+        asyncio.run(lose_the_server())
 
 
 def test_without_a_server_the_host_tells_how_to_get_one() -> None:

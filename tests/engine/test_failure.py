@@ -612,3 +612,39 @@ def test_a_watch_sees_a_flood_whole(server: Server) -> None:
             assert [(await anext(events)).fields[0] for _ in range(3500)] == list(range(3500))
 
     run(program())
+
+
+def test_a_watch_is_told_that_the_server_does_not_answer(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for half a minute, as an operation does, and then its loop ends with the same error."""
+    monkeypatch.setattr(connection, "PATIENCE", 1.0)
+
+    async def program() -> None:
+        async with (
+            Proxy(server.port) as proxy,
+            connect(proxy.url) as manager,
+            manager.space("tasks").watch(kinds="write") as events,
+        ):
+            await manager.space("tasks").write("task", 1)
+            await anext(events)
+            proxy.is_stalled = True
+            with pytest.raises(ServerUnavailable, match="did not answer"):
+                await anext(events)
+            proxy.is_stalled = False
+
+    run(program())
+
+
+@pytest.mark.parametrize("place", ["memory", "server"])
+def test_a_watch_ends_with_its_manager(place: str, server: Server) -> None:
+    """Nothing more can come from there, so the loop over the events ends."""
+
+    async def program() -> None:
+        async with connect("memory://" if place == "memory" else server.url) as manager:
+            events = await manager.space("tasks").watch(kinds="write").__aenter__()
+            await manager.space("tasks").write("task", 1)
+            assert (await anext(events)).fields == ("task", 1)
+        assert [event async for event in events] == []
+
+    run(program())

@@ -62,7 +62,8 @@ class BoardPage:
     """The board of ``room`` as a page for a browser on this machine, while the block lasts.
 
     ``port`` 0 means a free one; a port that is taken raises `OSError`. ``url`` is the address, with its
-    secret. At the end the page says that the class is over.
+    secret. At the end the page says that the class is over. If the server of the class does not answer for
+    half a minute, the class is asked to end, and leaving the block raises `ConnectionError`.
 
     >>> from tutorial_lib.manager import connect
     >>> async def main():
@@ -125,8 +126,11 @@ class BoardPage:
     async def _follow(self) -> None:
         try:
             await watch_class(self._room.manager, self._room.join_line, self._show)
-        except (ConnectionError, SpaceClosed):
-            pass  # the server is gone, or the connection is closed, and the class with it
+        except SpaceClosed:
+            pass  # the connection is closed, and the class with it
+        except ConnectionError:
+            self._room.end()  # its server is gone; whoever waits for the end learns why when the block ends
+            raise
         finally:
             self._show(replace(self._frame, is_over=True))
 

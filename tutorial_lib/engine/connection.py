@@ -177,6 +177,11 @@ class Connection:
             await asyncio.wait([self._task])
         self._closed = True
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called, so that no answer will come any more."""
+        return self._closed
+
     def _is_ending(self) -> bool:
         """Tell whether to end. The client library may have mistaken a cancellation for an error."""
         task = asyncio.current_task()

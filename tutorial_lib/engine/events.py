@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from tutorial_lib.engine.codec import decode, decode_pattern
-from tutorial_lib.engine.connection import Connection
+from tutorial_lib.engine.connection import Connection, ServerUnavailable
 from tutorial_lib.patterns import Pattern
 from tutorial_lib.trace import Event
 from tutorial_lib.watching import Watch
@@ -50,6 +50,10 @@ class EventFeed:
             await self._link.see_to(self._space._ask("unwatch"))
 
     def _on_bell(self) -> None:
+        if self._link.is_closed:
+            for watch in self._space._watches:
+                watch.end()
+            return
         self._is_due = True
         if self._is_listening and not self._fetching:
             self._fetching = True
@@ -64,6 +68,9 @@ class EventFeed:
                     watch._missed += missed
                 for packed in events:
                     self._offer(packed)
+        except (ServerUnavailable, PermissionError, RuntimeError) as error:
+            for watch in self._space._watches:
+                watch.fail(error)
         finally:
             self._fetching = False
 

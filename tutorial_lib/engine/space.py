@@ -318,7 +318,10 @@ class EngineSpace(TupleSpace):
     def watch(
         self, *pattern: Any, kinds: str | Iterable[str] | None = None, limit: int | None = None
     ) -> Watch:
-        """As `TupleSpace.watch`: the events of all clients, in the order in which the server saw them."""
+        """As `TupleSpace.watch`: the events of all clients, in the order in which the server saw them.
+
+        The loop also ends with the manager, and raises `ServerUnavailable` as a waiting `take` does.
+        """
         plain = super().watch(*pattern, kinds=kinds, limit=limit)
         return EngineWatch(self._feed, self, pattern, plain._kinds, limit)
 
