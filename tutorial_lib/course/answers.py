@@ -13,7 +13,7 @@ import reprlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-__all__ = ["Answer", "WrongKind", "described", "dispose"]
+__all__ = ["Answer", "WrongKind", "described", "dispose", "refuse_swapped"]
 
 
 class WrongKind(Exception):
@@ -133,6 +133,20 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (inspect.isgenerator, "a generator"),
     (asyncio.isfuture, "a task that is not awaited (an await is missing)"),
 )
+
+
+def refuse_swapped(call: str, id: object, answer: object) -> None:
+    """Raise `ValueError` if ``call``, such as ``"check"``, was given the function first and then the id.
+
+    >>> refuse_swapped("check", print, "matching")
+    Traceback (most recent call last):
+        ...
+    ValueError: The id comes first, and then the function: check("matching", print).
+    """
+    if isinstance(answer, str) and not isinstance(id, str):
+        name = getattr(id, "__name__", "your_function")
+        dispose(id)
+        raise ValueError(f'The id comes first, and then the function: {call}("{answer}", {name}).')
 
 
 def dispose(value: object) -> None:

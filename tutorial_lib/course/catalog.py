@@ -1,10 +1,12 @@
-"""Catalog: all exercises and questions of the course, in the order of the lessons."""
+"""Catalog: all exercises, questions and faded examples of the course, in the order of the lessons."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
+from tutorial_lib.course.answers import described
 from tutorial_lib.course.checking import Exercise
 from tutorial_lib.course.checks import (
     breaker,
@@ -20,6 +22,15 @@ from tutorial_lib.course.checks import (
     retry,
     retry_limit,
 )
+from tutorial_lib.course.faded import FadedExample
+from tutorial_lib.course.faded import lesson_01 as faded_01
+from tutorial_lib.course.faded import lesson_02 as faded_02
+from tutorial_lib.course.faded import lesson_03 as faded_03
+from tutorial_lib.course.faded import lesson_04 as faded_04
+from tutorial_lib.course.faded import lesson_05 as faded_05
+from tutorial_lib.course.faded import lesson_06 as faded_06
+from tutorial_lib.course.faded import lesson_07 as faded_07
+from tutorial_lib.course.faded import lesson_08 as faded_08
 from tutorial_lib.course.questions import (
     Outcome,
     Question,
@@ -35,7 +46,7 @@ from tutorial_lib.course.questions import (
     lesson_09,
 )
 
-__all__ = ["EXERCISES", "HINTS", "PREDICTIONS", "QUESTIONS"]
+__all__ = ["EXERCISES", "FADED", "HINTS", "PREDICTIONS", "QUESTIONS", "look_up"]
 
 _CHECKS = (
     matching,
@@ -64,6 +75,8 @@ _LESSONS = (
     lesson_09,
 )
 
+_FADED_LESSONS = (faded_01, faded_02, faded_03, faded_04, faded_05, faded_06, faded_07, faded_08)
+
 EXERCISES: Final[Mapping[str, Exercise]] = {check.EXERCISE.id: check.EXERCISE for check in _CHECKS}
 """Every exercise, by its id."""
 
@@ -79,3 +92,34 @@ PREDICTIONS: Final[Mapping[str, Outcome]] = {
     id: outcome for lesson in _LESSONS for id, outcome in lesson.PREDICTIONS.items()
 }
 """What really happens after a ``predict``, by id."""
+
+FADED: Final[Mapping[str, FadedExample]] = {
+    id: example for lesson in _FADED_LESSONS for id, example in lesson.FADED.items()
+}
+"""What ``fill`` can judge, by id."""
+
+Entry = TypeVar("Entry")
+
+
+def look_up(id: object, kind: str, entries: Mapping[str, Entry]) -> Entry:
+    """Return the entry with this id; ``kind`` says in a message what the ``entries`` are.
+
+    Raises `ValueError`, with the nearest id and with all that there are, if there is none.
+
+    >>> look_up("lifts", "engine", {"lift": 1, "belt": 2})
+    Traceback (most recent call last):
+        ...
+    ValueError: There is no engine 'lifts'. Did you mean 'lift'? The engines are: lift, belt.
+    """
+    if isinstance(id, str) and id in entries:
+        return entries[id]
+    name = id if isinstance(id, str) else getattr(id, "__name__", "")
+    close = difflib.get_close_matches(name.replace("_", "-"), entries, n=1)
+    if name in FADED:
+        suggestion = f' It is an example with gaps: fill("{name}", its_name).'
+    elif name in EXERCISES:
+        suggestion = f' It is an exercise: check("{name}", its_name).'
+    else:
+        suggestion = f" Did you mean {close[0]!r}?" if close else ""
+    given = repr(id) if isinstance(id, str) else described(id)
+    raise ValueError(f"There is no {kind} {given}.{suggestion} The {kind}s are: {', '.join(entries)}.")

@@ -12,14 +12,15 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tutorial_lib.course.answers import described, dispose
-from tutorial_lib.course.catalog import EXERCISES
+from tutorial_lib.course.answers import refuse_swapped
+from tutorial_lib.course.catalog import EXERCISES, FADED, look_up
 from tutorial_lib.course.checking import Exercise, examine
-from tutorial_lib.course.exercise_cells import put_back, solution_cells
+from tutorial_lib.course.exercise_cells import filled_cell, put_back, solution_cells
+from tutorial_lib.course.faded import FadedExample
 from tutorial_lib.course.progress import Progress, ProgressTable, progress_file
 from tutorial_lib.course.verdict import Verdict
 from tutorial_lib.course.workspace import material_root
@@ -27,6 +28,7 @@ from tutorial_lib.course.workspace import material_root
 __all__ = ["check", "hint", "progress", "reset", "solution"]
 
 _NOTHING: Final = object()  # None is an answer: a function that was forgotten
+_WITH_HINTS: Final[Mapping[str, Exercise | FadedExample]] = {**EXERCISES, **FADED}
 
 
 def check(exercise: str, answer: Any = _NOTHING) -> Verdict | None:
@@ -42,12 +44,8 @@ def check(exercise: str, answer: Any = _NOTHING) -> Verdict | None:
     >>> print(check("matching", matching).outcome)
     not yet
     """
-    if isinstance(answer, str) and not isinstance(exercise, str):
-        dispose(exercise)
-        raise ValueError(
-            f'The id comes first, and then the function: check("{answer}", {_name_of(exercise)}).'
-        )
-    known = _exercise(exercise)
+    refuse_swapped("check", exercise, answer)
+    known = look_up(exercise, "exercise", EXERCISES)
     if answer is _NOTHING:
         print(_what_is_asked(known))
         return None
@@ -61,12 +59,13 @@ def check(exercise: str, answer: Any = _NOTHING) -> Verdict | None:
 def hint(exercise: str) -> None:
     """Print a hint. Each call goes one further, from a first question to nearly the answer.
 
-    Raises `ValueError` for an id that does not exist.
+    ``exercise`` is the id of an exercise, or of a program with gaps in a lesson. Raises `ValueError` for an
+    id that does not exist.
 
     >>> hint("load-balance")  # doctest: +ELLIPSIS
     Hint ... of 3: ...
     """
-    known = _exercise(exercise)
+    known = look_up(exercise, "exercise", _WITH_HINTS)
     record = Progress.load()
     number = record.note_hint(known)
     record.save()
@@ -78,14 +77,18 @@ def hint(exercise: str) -> None:
 def solution(exercise: str) -> None:
     """Print the worked solution of an exercise, and other ways to write it.
 
+    ``exercise`` may also be the id of a program with gaps in a lesson: it is printed with its gaps filled.
     Raises `ValueError` for an id that does not exist.
 
     >>> solution("matching")  # doctest: +ELLIPSIS
     async def matching(space):...
     """
-    known = _exercise(exercise)
+    known = look_up(exercise, "exercise", _WITH_HINTS)
     try:
-        cells = solution_cells(material_root(), known)
+        if isinstance(known, FadedExample):
+            cells = [filled_cell(material_root(), known)]
+        else:
+            cells = solution_cells(material_root(), known)
     except FileNotFoundError as error:
         print(f"The worked solution of {known.id} is not here: {error.filename} is missing.")
         print("In a checkout, make it with: python -m tutorial_lib.course.build")
@@ -114,7 +117,7 @@ def reset(exercise: str) -> None:
     >>> reset("matching")  # in a checkout
     This is no working folder, so no notebook was changed. tutorial lab makes one.
     """
-    known = _exercise(exercise)
+    known = look_up(exercise, "exercise", EXERCISES)
     record = Progress.load()
     record.forget(known.id)
     record.save()
@@ -133,20 +136,6 @@ def reset(exercise: str) -> None:
         return
     print(f"{known.id} begins anew. Your notebook as it was is kept as {_short(aside)}.")
     print(f"If {notebook.name} is open, choose File > Reload Notebook from Disk.")
-
-
-def _exercise(id: object) -> Exercise:
-    if isinstance(id, str) and id in EXERCISES:
-        return EXERCISES[id]
-    name = id if isinstance(id, str) else _name_of(id)
-    close = difflib.get_close_matches(name.replace("_", "-"), EXERCISES, n=1)
-    suggestion = f" Did you mean {close[0]!r}?" if close else ""
-    given = repr(id) if isinstance(id, str) else described(id)
-    raise ValueError(f"There is no exercise {given}.{suggestion} The exercises are: {', '.join(EXERCISES)}.")
-
-
-def _name_of(function: object) -> str:
-    return getattr(function, "__name__", "your_function")
 
 
 def _what_is_asked(exercise: Exercise) -> str:

@@ -2,7 +2,8 @@
 
 In ``exercises/NN_name.ipynb`` and ``solutions/NN_name.ipynb`` each exercise has a section: from the heading
 of the second level above its ``check("id", ...)`` to the next such heading. Both notebooks are made from one
-source, and a cell has the same id in both.
+source, and a cell has the same id in both. A faded example stands in ``notebooks/NN_name.ipynb``: its program
+is the code cell before the one that calls ``fill("id", ...)``.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import copy
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tutorial_lib.course.checking import Exercise
+from tutorial_lib.course.faded import FadedExample
+from tutorial_lib.course.gaps import filled
 
-__all__ = ["Notebook", "put_back", "section", "solution_cells", "stub_cells"]
+__all__ = ["Notebook", "faded_cell", "filled_cell", "put_back", "section", "solution_cells", "stub_cells"]
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -66,6 +70,22 @@ def solution_cells(material: Path, exercise: Exercise) -> list[str]:
     given = [source_of(cell) for cell in section(read_notebook(material / "exercises" / name), exercise.id)]
     solved = section(read_notebook(material / "solutions" / name), exercise.id)
     return [source_of(cell) for cell in solved if source_of(cell) not in given]
+
+
+def faded_cell(material: Path, example: FadedExample) -> str:
+    """Return the program of a faded example as its lesson has it, with the gaps.
+
+    ``material`` is the folder that holds the generated notebooks. Raises `FileNotFoundError` if the lesson is
+    not there.
+    """
+    notebook = read_notebook(material / "notebooks" / f"{example.lesson}.ipynb")
+    code = [source_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return next(program for program, call in pairwise(code) if call.startswith(f'fill("{example.id}"'))
+
+
+def filled_cell(material: Path, example: FadedExample) -> str:
+    """Return the program of a faded example with its gaps filled. Raises as `faded_cell` does."""
+    return filled(faded_cell(material, example), example.fillings)
 
 
 def put_back(notebook: Path, fresh: Path, exercise: str) -> Path:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tutorial_lib.course.checking import Exercise
+from tutorial_lib.course.faded import FadedExample
 from tutorial_lib.course.verdict import Verdict
 from tutorial_lib.course.workspace import RECORD
 
@@ -157,14 +158,14 @@ class Progress:
             self.of(exercise.id), passed_check=fingerprint(exercise), passed_on=today
         )
 
-    def note_hint(self, exercise: Exercise) -> int:
+    def note_hint(self, exercise: Exercise | FadedExample) -> int:
         """Note that the next hint is shown, and return its number, from 1; the last one stays the last."""
         record = self.of(exercise.id)
         number = min(record.hints + 1, len(exercise.hints))
         self.exercises[exercise.id] = replace(record, hints=number)
         return number
 
-    def note_solution(self, exercise: Exercise) -> None:
+    def note_solution(self, exercise: Exercise | FadedExample) -> None:
         """Note that the solution was shown."""
         self.exercises[exercise.id] = replace(self.of(exercise.id), saw_solution=True)
 
