@@ -113,6 +113,15 @@ def test_every_event_can_be_said(kind: str) -> None:
     assert sentence(Event(0, 1.0, "w1", kind)).startswith("w1 ")
 
 
+def test_whoever_is_told_to_stop_is_not_said_to_fail() -> None:
+    """A crew ends with work under way; that is no error of its workers."""
+    stopped = Event(0, 1.0, "w1", "fail", "", ("task", 7), {"reason": "cancelled"})
+    failed = Event(0, 1.0, "w1", "fail", "", ("task", 7), {"error": "OSError: no paper"})
+
+    assert sentence(stopped) == "w1 stops ('task', 7): cancelled"
+    assert sentence(failed) == "w1 fails at ('task', 7)"
+
+
 @pytest.mark.parametrize(
     ("span", "time", "text"),
     [

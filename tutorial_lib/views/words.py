@@ -203,6 +203,7 @@ _SENTENCES = {
     "start": "starts {tuple}",
     "finish": "finishes {tuple}",
     "fail": "fails at {tuple}",
+    "fail, cancelled": "stops {tuple}: cancelled",
     "beat": "sends a heartbeat",
     "crash": "crashes",
     "hang": "hangs",
@@ -222,8 +223,10 @@ def sentence(event: Event) -> str:
     >>> sentence(Event(0, 2.0, "w1", "take", "tasks", ("task", 7)))
     "w1 takes ('task', 7) from tasks"
     """
-    detail = event.detail
-    template = _SENTENCES.get(event.kind, f"{event.kind} {{tuple}}" if event.fields else event.kind)
+    kind, detail = event.kind, event.detail
+    if kind == "fail" and detail.get("reason") == "cancelled":
+        kind = "fail, cancelled"  # whoever is told to stop has not failed
+    template = _SENTENCES.get(kind, f"{kind} {{tuple}}" if event.fields else kind)
     what = template.format(
         tuple=tuple_text(event.fields) if event.fields else "its work",
         space=shortened(event.space, 24),
