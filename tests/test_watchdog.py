@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from simulation_help import runaway, script, start
 
-from tutorial_lib import TupleSpace, note, simulate, watchdog
-from tutorial_lib.whereabouts import place_of_frame
+from tutorial_lib import Child, TupleSpace, note, simulate, watchdog
+from tutorial_lib.whereabouts import place_of_error, place_of_frame
 
 
 def test_a_poller_that_never_pauses_is_named_with_its_line_and_the_cure() -> None:
@@ -63,6 +63,14 @@ def test_the_line_is_never_one_of_code_that_python_made_itself() -> None:
 
     assert place.startswith("test_watchdog.py line")
     assert "eval(source" in place
+
+
+def test_the_line_of_an_error_is_never_one_of_a_dataclass() -> None:
+    """Its own methods have no file either; the line that made the object is named."""
+    with pytest.raises(ValueError, match="restart") as caught:
+        Child("w1", asyncio.sleep, "sometimes")  # type: ignore[arg-type]
+
+    assert "Child(" in place_of_error(caught.value)
 
 
 def test_many_pollers_are_stopped_as_soon_as_one() -> None:

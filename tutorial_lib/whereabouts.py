@@ -68,8 +68,10 @@ def _frames(awaited: Any) -> Iterator[FrameType]:
 
 
 def _is_learners(frame: FrameType) -> bool:
-    is_generated = str(frame.f_globals.get("__name__")).startswith("namedtuple_")  # these have no file
-    return not is_generated and not frame.f_code.co_filename.startswith(_LIBRARIES)
+    file_name, module = frame.f_code.co_filename, frame.f_globals.get("__name__")
+    # Methods that named tuples and dataclasses make themselves have no file, as a program after python -c.
+    is_generated = file_name == "<string>" and module != "__main__"
+    return not is_generated and not file_name.startswith(_LIBRARIES)
 
 
 def _place(frame: FrameType, line_number: int) -> str:

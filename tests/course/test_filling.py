@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import linecache
 import re
+import sys
 from dataclasses import replace
 
 import pytest
 
+from tutorial_lib import TupleSpace
 from tutorial_lib.course import filling
 from tutorial_lib.course.catalog import FADED
 from tutorial_lib.course.desk import check, hint, solution
@@ -161,6 +164,7 @@ def test_hint_goes_one_further_each_time(id, capsys):
 # Whatever else a learner may write -------------------------------------------------------------------
 
 ID = "03-hand-on"
+HAND_ON = "async def hand_on():\n    return ..."
 
 
 @pytest.fixture
@@ -248,6 +252,51 @@ def test_what_is_no_program_is_refused_with_what_to_write(make, says):
     """The message says what was handed in, and what to do."""
     with pytest.raises(TypeError, match=re.escape(says)):
         fill(ID, make())
+
+
+def test_the_function_must_not_be_missing():
+    """Whoever forgets one of the two is told how both are written."""
+    with pytest.raises(TypeError, match=r"takes the id and then the async function .* fill\("):
+        fill(ID)
+
+
+def test_a_cell_that_failed_when_it_was_run_again_is_named(capsys, monkeypatch):
+    """Python still has the old function then, and a verdict on that would be about what is not there."""
+    program = made_from(HAND_ON)
+    broken = HAND_ON.replace(":", "", 1)
+    main = sys.modules["__main__"]
+
+    monkeypatch.setattr(main, "In", ["", HAND_ON, broken], raising=False)
+    fill(ID, program)
+    assert as_one_line(capsys).startswith("The cell with hand_on failed when you ran it last.")
+
+    monkeypatch.setattr(main, "In", ["", broken, HAND_ON, "hand_on"], raising=False)
+    fill(ID, program)
+    assert as_one_line(capsys) == "1 gap to fill: the `...` in hand_on."
+
+
+def test_of_a_long_output_only_the_beginning_is_shown(capsys):
+    """Otherwise the verdict would be hard to find below it."""
+    fill(ID, made_from("async def talks():\n    for number in range(500):\n        print(number)"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["0", "1"]
+    assert lines[20] == "... and more lines"
+    assert len(lines) < 30
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_what_was_forgotten_before_is_not_blamed_on_this_program(lenient_judge, capsys):
+    """A coroutine that an earlier cell made and never awaited may be found only now."""
+    tidies = made_from("async def tidies():\n    gc.collect()", "import gc")
+    gc.disable()
+    try:
+        left = [TupleSpace("earlier").take("x")]
+        left.append(left)  # a circle, which only the garbage collector finds
+        del left
+        fill(ID, tidies)
+    finally:
+        gc.enable()
+    assert as_one_line(capsys).startswith("Right.")
 
 
 def test_a_program_without_source_is_refused():

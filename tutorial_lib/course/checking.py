@@ -166,6 +166,13 @@ class Examination:
             raise _objection_to(error, run, self.answer)
         return run
 
+    def clear_away(self) -> None:
+        """Let go of what a run left behind now: a forgotten coroutine would complain in some later cell."""
+        output, forgotten = self.output, self.forgotten
+        with _captured(self):
+            gc.collect()
+        self.output, self.forgotten = output, forgotten
+
     def check_parts(self) -> None:
         """Raise `Objection` if the answer used the very part that it was asked to build."""
         part = self._lookout.seen
@@ -230,8 +237,7 @@ def examine(exercise: Exercise, answer: object, seeds: Sequence[int] = SEEDS) ->
         return _wrong_kind(exercise, error)
     except Objection as objection:
         verdict = examination.verdict(objection)
-        with _captured(examination):
-            gc.collect()  # or a forgotten coroutine complains in some later cell
+        examination.clear_away()
         return verdict
     return Verdict(
         exercise=exercise.id,
@@ -314,9 +320,10 @@ def _objection_to(error: BaseException, run: Run, answer: Answer) -> Objection:
             )
     leaf = next(_leaves(error))
     place = place_of_error(leaf)
+    what = f"{_error_text(leaf).rstrip('.')}, in {place}" if place else _error_text(leaf)
     return Objection(
         f"{answer.name} raises no error of its own.",
-        f"at {clock(run.elapsed)} it raised {_error_text(leaf)}{f', in {place}' if place else ''}.",
+        f"at {clock(run.elapsed)} it raised {what.rstrip('.')}.",
         "read the line above, and mend it before anything else; verdict.run.trace tells what came before.",
         at=run.elapsed,
         outcome="error",

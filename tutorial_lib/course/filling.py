@@ -6,6 +6,8 @@ The program runs as an answer to an exercise does: in virtual time, and ended if
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 import textwrap
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
@@ -21,10 +23,14 @@ __all__ = ["fill"]
 
 WIDTH: Final = 95  # characters; a notebook breaks longer lines in the middle of a word
 
+LINES_SHOWN: Final = 20  # of what a program prints, so that the verdict below is not far away
+
 Program = Callable[[], Coroutine[Any, Any, Any]]
 
+_NOTHING: Any = object()  # None is an answer: a function that was forgotten
 
-def fill(id: str, program: Program) -> None:
+
+def fill(id: str, program: Program = _NOTHING) -> None:
     """Say how a program with gaps stands: what is still to fill, or what comes of the filling.
 
     ``id`` names the example, ``program`` is the async function that stands above it in the lesson. While a
@@ -32,8 +38,9 @@ def fill(id: str, program: Program) -> None:
     once in virtual time and prints "Right" with the reason, or "Not yet" with what happened and what to
     think of. Never hangs: a program without an end is stopped.
 
-    Raises `ValueError` for an id that does not exist, or if Python does not have the source of ``program``,
-    and `TypeError` if ``program`` is no async function without parameters.
+    If the cell that defines ``program`` was run again and failed, this says so, as Python still has the old
+    one. Raises `ValueError` for an id that does not exist, or if Python does not have the source of
+    ``program``, and `TypeError` if ``program`` is missing or is no async function without parameters.
 
     >>> async def hand_on():
     ...     space = TupleSpace("states")
@@ -42,10 +49,17 @@ def fill(id: str, program: Program) -> None:
     >>> fill("03-hand-on", hand_on)
     2 gaps to fill: the `...` in hand_on.
     """
+    if program is _NOTHING:
+        raise TypeError(
+            'fill() takes the id and then the async function by its name, as in fill("01-cubes", cubes).'
+        )
     refuse_swapped("fill", id, program)
     example = look_up(id, "example", FADED)
-    gaps = count_gaps(_source(id, program))
-    if gaps:
+    source = _source(id, program)
+    gaps = count_gaps(source)
+    if _is_out_of_date(program.__name__, source):
+        print(f"The cell with {program.__name__} failed when you ran it last. What does it say?")
+    elif gaps:
         print(f"{gaps} gap{'s' if gaps > 1 else ''} to fill: the `...` in {program.__name__}.")
     else:
         _judge(example, program)
@@ -69,22 +83,46 @@ def _source(id: str, program: Program) -> str:
         ) from None
 
 
+def _is_out_of_date(name: str, source: str) -> bool:
+    """Tell whether a later cell than the one with this source was to define ``name``, and did not."""
+    cells: list[str] = getattr(sys.modules["__main__"], "In", [])  # what a notebook has run, also in vain
+    attempts = [cell for cell in cells if re.search(rf"^async def {name}\b", cell, re.MULTILINE)]
+    return bool(attempts) and source.strip() not in attempts[-1]
+
+
 def _judge(example: FadedExample, program: Program) -> None:
     """Run a program without gaps and print what it prints, and then what is to be said about it."""
     try:
         examination = Examination(_as_exercise(example, program.__name__), program)
     except WrongKind as error:
         raise TypeError(f"{error}. Next step: {error.advice}") from None
-    objection = None
-    try:
-        examination.run("with its gaps filled", lambda answer: answer())
-    except Objection as raised:
-        objection = raised
+    objection = _run(examination)
+    if examination.forgotten:  # perhaps by an earlier cell, and only found now: then a second run is clean
+        objection = _run(examination)
     problem = _problem(example, examination, objection)
-    if examination.output:
-        print(examination.output.rstrip("\n"))
+    if problem:
+        examination.clear_away()
+    _print_the_beginning(examination.output)
     text = f"Not yet. {one_line(problem)}" if problem else f"Right. {example.why}"
     print(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+
+
+def _run(examination: Examination) -> Objection | None:
+    """Run the program, and return why it did not come to its end, if it did not."""
+    try:
+        examination.run("with its gaps filled", lambda answer: answer())
+    except Objection as objection:
+        return objection
+    return None
+
+
+def _print_the_beginning(output: str) -> None:
+    """Print what the program printed, or the first lines of much."""
+    lines = output.splitlines()
+    for line in lines[:LINES_SHOWN]:
+        print(line)
+    if len(lines) > LINES_SHOWN:
+        print("... and more lines")
 
 
 def _problem(example: FadedExample, examination: Examination, objection: Objection | None) -> str | None:
@@ -98,11 +136,12 @@ def _problem(example: FadedExample, examination: Examination, objection: Objecti
         return f"{examination.forgotten[0]}(...) was called and never awaited. Write await before it."
     stopped = None if objection is None else _in_words(objection)
     if objection is not None and objection.outcome == "error":
-        return stopped
+        known = [words for part, words in example.errors.items() if part in objection.happened]
+        return known[0] if known else stopped
     try:
         return example.judge(run) or stopped
     except Exception:  # a judge relies on the code around the gaps, and a learner may change that as well
-        return (
+        return stopped or (
             "The lines around the gaps were changed, and the judge does not know them. "
             f'solution("{example.id}") shows the program as it was meant.'
         )

@@ -8,8 +8,8 @@ comes of a filling. A new module is entered in `tutorial_lib.course.catalog`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from tutorial_lib.simulation import Run
 
@@ -35,3 +35,6 @@ class FadedExample:
     It is also asked about a run that stalled or was stopped (``run.finished`` is False), and may leave that
     to the general words for it. It is not asked if the program raised an error of its own.
     """
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """What to say in place of an error that a likely filling raises: by a part of the error's text, such as
+    ``"'coroutine' object is not callable"``. Any other error is told as it is, with its line."""
