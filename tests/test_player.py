@@ -179,10 +179,20 @@ def test_a_new_worker_gets_the_next_name() -> None:
 
 
 def test_a_fault_that_meets_nobody_is_named(player: Player) -> None:
-    """A click that has no effect says why."""
+    """A click that has no effect says why, and leaves the scenario as it was."""
     player.playback.go_to(player.run.elapsed)
+    before = list(player.faults)
     click(player, "Crash")
-    assert "met nobody" in part(player, "alerts").value
+    assert "met nobody: the run was over." in part(player, "alerts").value
+    assert player.faults == before
+
+
+def test_a_fault_that_comes_too_early_is_named() -> None:
+    """Who is not there yet, or no more, cannot be met."""
+    playback = Player(three_workers, [crash("w1", at=1)]).playback
+    playback.add(crash("w1", at=2))
+    assert "met nobody: whoever it was meant for was not there" in playback.problem
+    assert playback.faults == [crash("w1", at=1)]
 
 
 def test_a_program_that_cannot_hire_says_so() -> None:
@@ -194,7 +204,7 @@ def test_a_program_that_cannot_hire_says_so() -> None:
     shown = Player(program, [hire("w1", at=1), crash("w2", at=1)])
     _ = shown.panel
     assert "hire(&quot;w1&quot;, at=1) hired nobody: no Crew was at work" in part(shown, "alerts").value
-    assert "crash(&quot;w2&quot;, at=1) met nobody" in part(shown, "alerts").value
+    assert "crash(&quot;w2&quot;, at=1) met nobody: whoever" in part(shown, "alerts").value
     shown.close()
 
 

@@ -20,7 +20,8 @@ from tutorial_lib.views.words import joined, sentence
 
 __all__ = ["Playback"]
 
-NOBODY_THERE = "met nobody: whoever it was meant for was not there, or the run was over."
+TOO_LATE = "met nobody: the run was over. Go back to an earlier moment first."
+NOBODY_THERE = "met nobody: whoever it was meant for was not there at that moment."
 NO_CREW = "hired nobody: no Crew was at work at that moment, or it had somebody of that name already."
 ADVICE = "Make everything that the program uses inside it, spaces too."
 
@@ -103,8 +104,13 @@ class Playback:
     # The scenario
 
     def add(self, fault: Fault) -> None:
-        """Add a fault, and simulate anew."""
-        self._change([*self.faults, fault])
+        """Add a fault, and simulate anew. One without effect is taken out again, and ``problem`` says why."""
+        faults = self.faults
+        self._change([*faults, fault])
+        if any(unused is fault for unused in self.run.unused_faults):
+            problem, warning = self.problem, self.warning
+            self._change(faults)
+            self.problem, self.warning = problem, warning
 
     def remove(self, fault: Fault) -> None:
         """Take a fault out of the scenario, and simulate anew."""
@@ -172,12 +178,19 @@ class Playback:
                 raise
             kind = "" if isinstance(error, (Stalled, Runaway)) else f"{type(error).__name__}: "
             self.problem = f"{kind}{error}"
-        self.problem = " ".join(filter(None, [self.problem, *_unused(run.unused_faults), *run.errors]))
+        self.problem = " ".join(filter(None, [self.problem, *_unused(run), *run.errors]))
         return run
 
 
-def _unused(faults: tuple[Fault, ...]) -> list[str]:
+def _unused(run: Run) -> list[str]:
     """Say of faults that had no effect why that is so."""
-    hires = [repr(fault) for fault in faults if isinstance(fault, Hire)]
-    others = [repr(fault) for fault in faults if not isinstance(fault, Hire)]
-    return [f"{joined(names)} {why}" for names, why in ((others, NOBODY_THERE), (hires, NO_CREW)) if names]
+    reasons: dict[str, list[str]] = {}
+    for fault in run.unused_faults:
+        if fault.at >= run.elapsed:
+            reason = TOO_LATE
+        elif isinstance(fault, Hire):
+            reason = NO_CREW
+        else:
+            reason = NOBODY_THERE
+        reasons.setdefault(reason, []).append(repr(fault))
+    return [f"{joined(names)} {reason}" for reason, names in reasons.items()]
