@@ -42,7 +42,7 @@ def set_up(example):
     return "\n".join(line for line in code.splitlines() if not line.startswith("%"))
 
 
-def made_from(source, first_cell="from tutorial_lib import TupleSpace"):
+def made_from(source, first_cell="from tutorial_lib import TupleSpace, note"):
     """Run two cells as a notebook would, and return the function that the second one defines."""
     name = f"cell {hash(source)}"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
@@ -208,13 +208,13 @@ def test_a_program_that_the_judge_does_not_know_any_more_is_told_so(capsys):
 
 def test_what_a_program_prints_is_shown_above_the_words(lenient_judge, capsys):
     """Printing is how most people look for a mistake."""
-    fill(ID, made_from("async def talks():\n    print('here I am')"))
+    fill(ID, made_from("async def talks():\n    note('an event')\n    print('here I am')"))
     assert capsys.readouterr().out.startswith("here I am\nRight. ")
 
 
 def test_a_text_or_a_remark_with_three_dots_is_no_gap(lenient_judge, capsys):
     """Only code is missing."""
-    fill(ID, made_from("async def waits():\n    return 'and so on ...'  # and on ..."))
+    fill(ID, made_from("async def waits():\n    note('and so on ...')  # and on ..."))
     assert capsys.readouterr().out.startswith("Right.")
 
 
@@ -287,7 +287,8 @@ def test_of_a_long_output_only_the_beginning_is_shown(capsys):
 @pytest.mark.filterwarnings("ignore:coroutine")
 def test_what_was_forgotten_before_is_not_blamed_on_this_program(lenient_judge, capsys):
     """A coroutine that an earlier cell made and never awaited may be found only now."""
-    tidies = made_from("async def tidies():\n    gc.collect()", "import gc")
+    program = "async def tidies():\n    note('an event')\n    gc.collect()"
+    tidies = made_from(program, "import gc\nfrom tutorial_lib import note")
     gc.disable()
     try:
         left = [TupleSpace("earlier").take("x")]
@@ -297,6 +298,21 @@ def test_what_was_forgotten_before_is_not_blamed_on_this_program(lenient_judge, 
     finally:
         gc.enable()
     assert as_one_line(capsys).startswith("Right.")
+
+
+@pytest.mark.parametrize("id", FADED)
+def test_a_program_that_does_nothing_is_not_right(id, capsys):
+    """Whoever takes out all lines has filled no gap."""
+    fill(id, made_from("async def empty():\n    pass"))
+    assert as_one_line(capsys).startswith("Not yet. Nothing happened in it.")
+
+
+def test_a_program_must_return_what_it_found(capsys):
+    """The last line of lesson 01's program is part of the answer."""
+    example = FADED["01-cubes"]
+    program = filled_cell(material_root(), example).replace("    return answers.result()", "")
+    fill(example.id, made_from(program, set_up(example)))
+    assert as_one_line(capsys).startswith("Not yet. The program returned nothing.")
 
 
 def test_a_program_without_source_is_refused():

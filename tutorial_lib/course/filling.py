@@ -23,6 +23,7 @@ __all__ = ["fill"]
 
 WIDTH: Final = 95  # characters; a notebook breaks longer lines in the middle of a word
 
+SEEDS: Final = (0, 3)  # the second lets others come first, for a filling that relies on who is first
 LINES_SHOWN: Final = 20  # of what a program prints, so that the verdict below is not far away
 
 Program = Callable[[], Coroutine[Any, Any, Any]]
@@ -35,8 +36,8 @@ def fill(id: str, program: Program = _NOTHING) -> None:
 
     ``id`` names the example, ``program`` is the async function that stands above it in the lesson. While a
     gap, a ``...``, is left in it, this prints how many there are and runs nothing. Then it runs the program
-    once in virtual time and prints "Right" with the reason, or "Not yet" with what happened and what to
-    think of. Never hangs: a program without an end is stopped.
+    in virtual time, in two orders of ready tasks, and prints "Right" with the reason, or "Not yet" with what
+    happened and what to think of. Never hangs: a program without an end is stopped.
 
     If the cell that defines ``program`` was run again and failed, this says so, as Python still has the old
     one. Raises `ValueError` for an id that does not exist, or if Python does not have the source of
@@ -96,10 +97,7 @@ def _judge(example: FadedExample, program: Program) -> None:
         examination = Examination(_as_exercise(example, program.__name__), program)
     except WrongKind as error:
         raise TypeError(f"{error}. Next step: {error.advice}") from None
-    objection = _run(examination)
-    if examination.forgotten:  # perhaps by an earlier cell, and only found now: then a second run is clean
-        objection = _run(examination)
-    problem = _problem(example, examination, objection)
+    problem = _first_problem(example, examination)
     if problem:
         examination.clear_away()
     _print_the_beginning(examination.output)
@@ -107,10 +105,22 @@ def _judge(example: FadedExample, program: Program) -> None:
     print(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
-def _run(examination: Examination) -> Objection | None:
+def _first_problem(example: FadedExample, examination: Examination) -> str | None:
+    """Run the program in more than one order of ready tasks, and say the first thing that is wrong."""
+    for seed in SEEDS:
+        objection = _run(examination, seed)
+        if examination.forgotten:  # perhaps by an earlier cell, and only found now; not twice, then
+            objection = _run(examination, seed)
+        problem = _problem(example, examination, objection)
+        if problem:
+            return problem
+    return None
+
+
+def _run(examination: Examination, seed: int) -> Objection | None:
     """Run the program, and return why it did not come to its end, if it did not."""
     try:
-        examination.run("with its gaps filled", lambda answer: answer())
+        examination.run("with its gaps filled", lambda answer: answer(), seed=seed)
     except Objection as objection:
         return objection
     return None
@@ -138,12 +148,14 @@ def _problem(example: FadedExample, examination: Examination, objection: Objecti
     if objection is not None and objection.outcome == "error":
         known = [words for part, words in example.errors.items() if part in objection.happened]
         return known[0] if known else stopped
+    as_it_was_meant = f'solution("{example.id}") shows the program as it was meant.'
+    if not run.trace:  # no judge has anything to go by
+        return stopped or f"Nothing happened in it. {as_it_was_meant}"
     try:
         return example.judge(run) or stopped
     except Exception:  # a judge relies on the code around the gaps, and a learner may change that as well
         return stopped or (
-            "The lines around the gaps were changed, and the judge does not know them. "
-            f'solution("{example.id}") shows the program as it was meant.'
+            f"The lines around the gaps were changed, and the judge does not know them. {as_it_was_meant}"
         )
 
 

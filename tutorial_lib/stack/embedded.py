@@ -155,6 +155,7 @@ def _run(settings: dict[str, Any]) -> Iterator[Stack]:
     finally:
         if thread.is_alive():
             web.shutdown()
+            thread.join()
         web.server_close()
         client.close()
         stack.server.stop()

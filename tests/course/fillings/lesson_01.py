@@ -17,6 +17,7 @@ TRIED = {
             ("int", '"int"', "number"): "Gap 2: solver did not take the question ('cube', 2)",
             ("int", "int", "_"): "Gap 3: the first answer carries 'cube' (str) as its number",
             ("int", "int", "number**3"): "Gap 3: the first answer carries 8 (int) as its number",
+            ("int", "int", "float(number)"): "Gap 3: the first answer carries 2.0 (float) as its number",
             ("int", "int", "ANY"): "Field 2 of ('answer', ANY, 8) is a pattern",
         },
     ),

@@ -17,6 +17,7 @@ TRIED = {
             ('"queued"', '"completed"', "got"): "Gap 2: the task was 'completed' as soon as",
             ('"queued"', '"running"', "True"): "Gap 3: a worker did task 7 although",
             ('"queued"', '"running"', "got is None"): "Gap 3: a worker did task 7 although",
+            ('"queued"', '"running"', "name == 'w1'"): "Gap 3: a worker did task 7 although",
             ('"queued"', '"running"', "False"): "Gap 3: w1 got task 7, and nobody did it",
         },
     ),

@@ -23,7 +23,7 @@ def _cubes(run: Run) -> str | None:
             "What stands for any whole number?"
         )
     answers = [event.fields for event in run.trace.of("write") if event.fields[0] == "answer"]
-    if not answers or answers[0][1] != QUESTIONS[0][1]:
+    if not answers or type(answers[0][1]) is not int or answers[0][1] != QUESTIONS[0][1]:
         given = described(answers[0][1]) if answers else "nothing"
         return (
             f"Gap 3: the first answer carries {given} as its number, and asker looks for 2. Where does "
@@ -34,6 +34,8 @@ def _cubes(run: Run) -> str | None:
             f"Gap 1: the answer {answers[0]} lies on the board, and the pattern of asker does not match it. "
             "What matches a number that nobody knows yet?"
         )
+    if run.finished and run.result is None:
+        return "The program returned nothing. Its last line, return answers.result(), belongs to it."
     return None
 
 

@@ -16,6 +16,11 @@ ROOM_ON_THE_SHELF: Final = 2
 def _bakery(run: Run) -> str | None:
     """Judge three bakers: each order is baked once, and the shelf holds two orders at most."""
     bakings = Counter(event.fields for event in run.trace.of("start"))
+    if run.trace.of("wait", actor="main") and not run.trace.of("write"):
+        return (
+            "Gap 2: main itself waits for an order here, before there is a baker. Name the operation only, "
+            "without await and without brackets: the bakers call it."
+        )
     if not bakings:
         return (
             "Gap 2: the bakers asked at 0 s, found no order and went home, before the first one was "
@@ -33,6 +38,11 @@ def _bakery(run: Run) -> str | None:
             f"Gap 1: at some time {most} orders lay on the shelf, which has room for {ROOM_ON_THE_SHELF}. "
             "Which capacity makes the writer wait?"
         )
+    if most < ROOM_ON_THE_SHELF:
+        return (
+            "Gap 1: there was never more than one order on the shelf, which has room for "
+            f"{ROOM_ON_THE_SHELF}. So the writer had to wait too early. What is the capacity of this shelf?"
+        )
     return None
 
 
@@ -49,7 +59,7 @@ def _closing_time(run: Run) -> str | None:
     """Judge three consumers: all jobs are done, and then everybody goes home."""
     if run.trace.of("shut"):
         return None
-    if any(not isinstance(event.fields[1], int) for event in run.trace.of("write")):
+    if any(not isinstance(event.fields[-1], int) for event in run.trace.of("write")):
         return (
             "Gap 2: the consumers ask for whole numbers, so none of them took your marker, and it would have "
             "stopped only one of three. What reaches everybody?"
@@ -77,6 +87,14 @@ FADED: Final = {
             "Gap 1 is a number: how many orders may lie there before the writer has to wait?",
         ),
         judge=_bakery,
+        errors={
+            "'coroutine' object is not callable": (
+                "Gap 2: you called the operation. Name it only, without brackets: the bakers call it."
+            ),
+            "object method can't be used in 'await' expression": (
+                "Gap 2: you awaited the operation. Name it only: the bakers call it and await that."
+            ),
+        },
     ),
     "02-closing-time": FadedExample(
         id="02-closing-time",
@@ -88,5 +106,10 @@ FADED: Final = {
             "Look at with_closing above: what is called when all jobs are written, and what is raised then?",
         ),
         judge=_closing_time,
+        errors={
+            "object method can't be used in 'await' expression": (
+                "Gap 2: the brackets are missing. A method that is only named does nothing."
+            ),
+        },
     ),
 }

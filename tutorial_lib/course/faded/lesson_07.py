@@ -8,6 +8,7 @@ from typing import Final
 from tutorial_lib.course.checking import clock
 from tutorial_lib.course.faded import FadedExample
 from tutorial_lib.simulation import Run
+from tutorial_lib.whereabouts import place_of_error
 
 __all__ = ["FADED"]
 
@@ -29,7 +30,15 @@ def _mails(run: Run) -> str | None:
         for name in ("Ada", "Bob", "Eve")
     }
     outcomes = run.result if isinstance(run.result, list) else []
-    return _errors(tries) or _number(tries["Eve"], outcomes) or _waits(tries["Eve"])
+    return _own_errors(outcomes) or _errors(tries) or _number(tries["Eve"], outcomes) or _waits(tries["Eve"])
+
+
+def _own_errors(outcomes: list[object]) -> str | None:
+    """Tell an error that no server has raised: the program hands it to its caller among the others."""
+    for outcome in outcomes:
+        if isinstance(outcome, (NameError, TypeError, AttributeError, ArithmeticError, LookupError)):
+            return f"A gap raised {type(outcome).__name__}: {outcome}, in {place_of_error(outcome)}"
+    return None
 
 
 def _errors(tries: dict[str, list[float]]) -> str | None:
@@ -79,14 +88,14 @@ def _waits(tries: list[float]) -> str | None:
 
 def _later(run: Run) -> str | None:
     """Judge an office whose server is down for a minute, and whose six mails are to be sent all the same."""
-    aside = [event.fields[1] for event in run.trace.of("write")]
+    aside = [number for event in run.trace.of("write") for number in event.fields[1:2]]
     forgotten = [number for number in MAILS if number not in aside]
     if forgotten:
         return (
             f"Gap 2: mail {forgotten[0]} was refused and is nowhere. What was put aside last is "
             f"{aside[-1:]}. What must whoever takes it out find there?"
         )
-    if not run.finished:
+    if not run.finished and run.elapsed < ALL_SENT_BY:
         return (
             f"Gap 3: it is {clock(run.elapsed)}, and mails are taken out and put back without an end. An "
             "open breaker refuses at once, so no time goes by. What does the server need before the next "
@@ -94,8 +103,9 @@ def _later(run: Run) -> str | None:
         )
     if run.elapsed > ALL_SENT_BY:
         return (
-            f"Gap 3: the last mail was sent at {clock(run.elapsed)}, and the server was back at 60 s. The "
-            "breaker spares the server already. How long need you wait between two mails?"
+            f"Gap 3: at {clock(run.elapsed)} the last mail had only just been sent, if at all, and the "
+            "server was back at 60 s. The breaker spares the server already. How long need you wait between "
+            "two mails?"
         )
     return None
 
