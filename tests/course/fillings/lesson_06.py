@@ -18,6 +18,8 @@ TRIED = {
             (CHAIN, ALWAYS, ON_FAILURE): "Gap 2: at 1.1 s the letters were begun again,",
             (CHAIN, NEVER, ALWAYS): "Gap 3: the stock was counted at 6.1 s, and at 6.3 s that began",
             (CHAIN, NEVER, NEVER): "Gap 3: the stock was never counted.",
+            (CHAIN, "None", ON_FAILURE): "Gaps 2 and 3: a policy is wanted here",
+            (CHAIN, NEVER, "Restart.REST_FOR_ONE"): "Gaps 2 and 3: rest_for_one is a strategy",
         },
     ),
 }

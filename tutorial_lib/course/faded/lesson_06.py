@@ -77,5 +77,13 @@ FADED: Final = {
             "A chain is restarted from the one that failed. Letters: never. Stock: on failure.",
         ),
         judge=_shop,
+        errors={
+            "restart is one of": (
+                "Gaps 2 and 3: a policy is wanted here: Restart.ALWAYS, Restart.ON_FAILURE or Restart.NEVER."
+            ),
+            "AttributeError: REST_FOR_ONE": (
+                "Gaps 2 and 3: rest_for_one is a strategy, and belongs into gap 1. Here a policy is wanted."
+            ),
+        },
     ),
 }
