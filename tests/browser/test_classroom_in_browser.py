@@ -80,9 +80,13 @@ def programs() -> Iterator[dict[str, Program]]:
             program.end()
 
 
-def opened(browser: Browser, url: str) -> Page:  # noqa: F811
-    """Open the board as on a projector, and fail on anything that the browser complains of."""
+def opened(browser: Browser, url: str, script: str = "") -> Page:  # noqa: F811
+    """Open the board as on a projector, and fail on anything that the browser complains of.
+
+    ``script`` runs before the program of the page.
+    """
     page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.add_init_script(script)
     page.set_default_timeout(PATIENCE * 1000)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -164,6 +168,64 @@ def test_a_class_from_joining_to_its_end(
     assert page.locator("button:enabled").count() == 0
     assert host.process.wait(timeout=PATIENCE) == 0
     assert [programs[name].process.wait(timeout=PATIENCE) for name in ("anna", "chen")] == [0, 0]
+    page.close()
+
+
+HELD_ANSWERS = """
+const send = window.fetch;
+window.fetch = async (...order) => {
+  const answer = await send(...order);
+  const text = await answer.text();
+  return await new Promise((resolve) => {
+    window.release = () => resolve(new Response(text, { status: answer.status }));
+  });
+};
+"""
+"""Holds the answer to a button until ``release()`` is called."""
+
+LOST_ANSWERS = """
+const send = window.fetch;
+window.fetch = async (...order) => {
+  await send(...order);
+  return await new Promise((resolve, reject) => {
+    window.release = () => reject(new TypeError("Failed to fetch"));
+  });
+};
+"""
+"""Likewise, and then the answer is lost, as when the host closes the connection."""
+
+
+@pytest.mark.parametrize("answers", [HELD_ANSWERS, LOST_ANSWERS], ids=["late", "lost"])
+def test_the_end_is_the_last_word_when_the_answer_to_the_button_is(
+    browser: Browser,  # noqa: F811
+    programs: dict[str, Program],
+    answers: str,
+) -> None:
+    """The last picture and the answer come on two connections, in either order."""
+    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
+    page = opened(browser, board.line_with("The board:").split()[-1], script=answers)
+    page.click("text=End the class")
+    page.locator("#reply", has_text="The class is over.").wait_for()
+    wait_until(lambda: page.evaluate("'release' in window"), "the answer to the button")
+    page.evaluate("release(), new Promise((resolve) => setTimeout(resolve))")
+    assert page.locator("#reply").text_content() == "The class is over."
+    assert page.locator("button:enabled").count() == 0
+    page.close()
+
+
+def test_a_last_picture_that_is_lost_is_not_missed(
+    browser: Browser,  # noqa: F811
+    programs: dict[str, Program],
+) -> None:
+    """Who was told that the class ends, and then finds nobody there, knows that it is over."""
+    silent_end = BOARD_ALONE.replace("await room.over.wait()", "await asyncio.Event().wait()")
+    board = programs["board"] = Program("-c", textwrap.dedent(silent_end))
+    page = opened(browser, board.line_with("The board:").split()[-1])
+    page.click("text=End the class")
+    page.locator("#reply", has_text="The class ends.").wait_for()
+    board.end(signal.SIGKILL)
+    page.locator("#reply", has_text="The class is over.").wait_for()
+    assert page.locator("button:enabled").count() == 0
     page.close()
 
 

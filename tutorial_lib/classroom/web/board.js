@@ -15,18 +15,26 @@ function allowButtons(allowed) {
   for (const control of form.querySelectorAll("button, select")) control.disabled = !allowed;
 }
 
+// The answer to a button and the last picture come on two connections, in either order. Whatever comes
+// first, the word about the end is the last one.
+let isEnding = false; // the host has answered that it ends the class
+let isOver = false;
+
+function end(text) {
+  isOver = true;
+  pictures.close();
+  allowButtons(false);
+  say(text, true);
+}
+
 // Pictures come as server-sent events. The browser itself connects again after an interruption.
 const pictures = new EventSource("pictures");
 
 pictures.onmessage = (message) => {
-  const { picture, latest, isOver } = JSON.parse(message.data);
-  board.innerHTML = picture;
-  if (news.textContent !== latest) news.textContent = latest;
-  if (isOver) {
-    pictures.close();
-    allowButtons(false);
-    say("The class is over.", true);
-  }
+  const content = JSON.parse(message.data);
+  board.innerHTML = content.picture;
+  if (news.textContent !== content.latest) news.textContent = content.latest;
+  if (content.isOver) end("The class is over.");
 };
 
 pictures.onopen = () => {
@@ -35,21 +43,30 @@ pictures.onopen = () => {
 };
 
 pictures.onerror = () => {
+  if (isEnding) {
+    end("The class is over."); // and its last picture was lost with the host
+    return;
+  }
   allowButtons(false);
   say("The class is over: the host has gone.", true);
 };
 
 async function press(action, job) {
+  let text = "The host does not answer.";
+  let isProblem = true;
   try {
     const answer = await fetch(action, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ job }),
     });
-    say(await answer.text(), !answer.ok);
+    text = await answer.text();
+    isProblem = !answer.ok;
+    isEnding = isEnding || (action === "end" && answer.ok);
   } catch {
-    say("The host does not answer.", true);
+    // Nobody has answered, and the text above says so.
   }
+  if (!isOver) say(text, isProblem);
 }
 
 form.addEventListener("submit", (event) => {
