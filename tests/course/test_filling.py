@@ -212,6 +212,22 @@ def test_what_a_program_prints_is_shown_above_the_words(lenient_judge, capsys):
     assert capsys.readouterr().out.startswith("here I am\nRight. ")
 
 
+@pytest.mark.parametrize(
+    ("handler", "says"),
+    [
+        ("except: pass", "Not yet. This except catches everything, and so also CancelledError"),
+        ("except asyncio.CancelledError: pass", "Not yet. This except catches asyncio.CancelledError"),
+        ("except BaseException: raise", "Right. "),
+        ("except Exception: pass", "Right. "),
+    ],
+)
+def test_an_except_must_not_keep_the_order_to_stop_to_itself(handler, says, lenient_judge, capsys):
+    """No run shows it, since nobody gives the order; whoever catches it may hand it on."""
+    program = f"async def catches():\n    try:\n        note('tried')\n    {handler}"
+    fill(ID, made_from(program, "import asyncio\nfrom tutorial_lib import note"))
+    assert as_one_line(capsys).startswith(says)
+
+
 def test_a_text_or_a_remark_with_three_dots_is_no_gap(lenient_judge, capsys):
     """Only code is missing."""
     fill(ID, made_from("async def waits():\n    note('and so on ...')  # and on ..."))

@@ -110,11 +110,19 @@ def look_up(id: object, kind: str, entries: Mapping[str, Entry]) -> Entry:
     Traceback (most recent call last):
         ...
     ValueError: There is no engine 'lifts'. Did you mean 'lift'? The engines are: lift, belt.
+
+    Also a beginning is near enough.
+
+    >>> look_up("01", "example", {"01-cubes": 1})
+    Traceback (most recent call last):
+        ...
+    ValueError: There is no example '01'. Did you mean '01-cubes'? The examples are: 01-cubes.
     """
     if isinstance(id, str) and id in entries:
         return entries[id]
     name = id if isinstance(id, str) else getattr(id, "__name__", "")
     close = difflib.get_close_matches(name.replace("_", "-"), entries, n=1)
+    close = close or [entry for entry in entries if name and entry.startswith(name)]
     if name in FADED:
         suggestion = f' It is an example with gaps: fill("{name}", its_name).'
     elif name in EXERCISES:

@@ -5,6 +5,7 @@ The program runs as an answer to an exercise does: in virtual time, and ended if
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -63,7 +64,7 @@ def fill(id: str, program: Program = _NOTHING) -> None:
     elif gaps:
         print(f"{gaps} gap{'s' if gaps > 1 else ''} to fill: the `...` in {program.__name__}.")
     else:
-        _judge(example, program)
+        _judge(example, program, source)
 
 
 def _source(id: str, program: Program) -> str:
@@ -91,13 +92,13 @@ def _is_out_of_date(name: str, source: str) -> bool:
     return bool(attempts) and source.strip() not in attempts[-1]
 
 
-def _judge(example: FadedExample, program: Program) -> None:
+def _judge(example: FadedExample, program: Program, source: str) -> None:
     """Run a program without gaps and print what it prints, and then what is to be said about it."""
     try:
         examination = Examination(_as_exercise(example, program.__name__), program)
     except WrongKind as error:
         raise TypeError(f"{error}. Next step: {error.advice}") from None
-    problem = _first_problem(example, examination)
+    problem = _first_problem(example, examination) or _too_much_caught(source)
     if problem:
         examination.clear_away()
     _print_the_beginning(examination.output)
@@ -114,6 +115,20 @@ def _first_problem(example: FadedExample, examination: Examination) -> str | Non
         problem = _problem(example, examination, objection)
         if problem:
             return problem
+    return None
+
+
+def _too_much_caught(source: str) -> str | None:
+    """Tell an ``except`` that keeps the order to stop to itself, which no run here shows."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ExceptHandler):
+            caught = ast.unparse(node.type) if node.type else "everything"
+            hands_it_on = any(isinstance(part, ast.Raise) for part in ast.walk(node))
+            if re.search(r"\b(BaseException|CancelledError|everything)\b", caught) and not hands_it_on:
+                return (
+                    f"This except catches {caught}, and so also CancelledError, the order to stop. Nobody "
+                    "could end this program any more. Which error is meant here?"
+                )
     return None
 
 

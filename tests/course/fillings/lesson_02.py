@@ -31,6 +31,7 @@ TRIED = {
             ("SpaceClosed", "jobs.close"): "Gap 2: the brackets are missing",
             ("SpaceClosed", "jobs.take_all()"): "Gap 2: you took jobs away that were still to be done",
             ("TimeoutError", "jobs.close()"): "raised SpaceClosed",
+            ("BaseException", "jobs.close()"): "This except catches BaseException, and so also",
         },
     ),
 }

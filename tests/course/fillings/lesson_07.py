@@ -46,6 +46,8 @@ TRIED = {
             (REFUSED, '"mail"', "5"): "Gap 2: mail 1 was refused and is nowhere.",
             (REFUSED, "1", "5"): "Gap 2: mail 2 was refused and is nowhere.",
             (REFUSED, "mail", "0"): "Gap 3: it is 3 s, and mails are taken out and put back without an end.",
+            (REFUSED, "mail", "0.01"): "Gap 3: all mails were sent, and",
+            ("BaseException", "mail", "5"): "This except catches BaseException, and so also CancelledError,",
             (REFUSED, "mail", "60"): "Gap 3: at",
             (REFUSED, "mail", "200"): "Gap 3: at 600 s",
             (REFUSED, "*()", "5"): "Gap 2: mail 1 was refused and is nowhere.",

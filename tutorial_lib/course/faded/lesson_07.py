@@ -16,6 +16,7 @@ SECONDS: Final = 1.0  # that a try takes, as in the lesson's cell
 TRIES: Final = 3
 MAILS: Final = range(1, 7)  # the numbers of the mails to be put aside, as in the lesson's cell
 ALL_SENT_BY: Final = 200.0  # seconds
+MOST_RETRIES: Final = 500  # at a mail each half second from the start to the last moment it is 400
 
 
 def _mails(run: Run) -> str | None:
@@ -106,6 +107,12 @@ def _later(run: Run) -> str | None:
             f"Gap 3: at {clock(run.elapsed)} the last mail had only just been sent, if at all, and the "
             "server was back at 60 s. The breaker spares the server already. How long need you wait between "
             "two mails?"
+        )
+    retries = len(run.trace.of("take"))
+    if retries > MOST_RETRIES:
+        return (
+            f"Gap 3: all mails were sent, and {retries} times one was taken out for it, nearly always to be "
+            "refused by the open breaker. It stays open for 20 s. How often is it worth asking?"
         )
     return None
 
