@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Timer
+from threading import Event, Timer
 
 import pytest
 
@@ -24,13 +24,14 @@ from tutorial_lib.stack.real import RealStack, run_real_stack
 WORKING = 120.0  # seconds within which every request must have ended
 
 
-def ask(stack: RealStack, number: int) -> str:
+def ask(stack: RealStack, number: int, is_up: Event) -> str:
     """Send one request and say how it ended: "right", "wrong", or the text of the error."""
     code, answer = stack.get(f"/compute/{number}")
     if code == 202:
         code, answer = stack.outcome(answer["task_id"], timeout=WORKING)
     if code != 200:
-        time.sleep(0.5)  # as a good client does, or an outage of a second would use up all requests
+        is_up.wait(WORKING)  # as a good client does, or one outage would use up all requests
+        time.sleep(0.5)
         return str(answer["error"])
     return "right" if answer["result"] == number**2 else "wrong"
 
@@ -56,17 +57,38 @@ def logged(stack: RealStack) -> dict[str, float]:
     return {status: number for status, number in found.items() if number}
 
 
+def kill_in_the_middle_of_a_task(stack: RealStack, worker: str) -> None:
+    """End a worker while it works; one that is killed while it is handed a task loses it (lesson 08)."""
+    process = stack.services[worker].process
+    assert process is not None
+    while True:
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)  # until it stands still
+        events = [line["event"] for line in stack.logs() if line.get("worker") == worker]
+        if events[-1] == "task started":
+            stack.services[worker].kill()
+            return
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.01)
+
+
 def test_requests_survive_a_killed_worker_and_a_restarted_server():
     """Two hundred requests: each ends with the right answer or a clear error, and all are counted."""
     with run_real_stack(2, delay=0.05, redelivery=5.0, reset_timeout=1.0, requests_per_second=1000) as stack:
+        is_up = Event()  # set while nothing is known to be down
+        is_up.set()
         with ThreadPoolExecutor(20) as callers:
-            outcomes = callers.map(lambda number: ask(stack, number), range(200))
+            outcomes = callers.map(lambda number: ask(stack, number, is_up), range(200))
             until(lambda: logged(stack).get("completed", 0) > 20)
-            stack.services["w1"].kill()
-            stack.services["compute"].stop()
-            time.sleep(1)
-            stack.services["compute"].start()
-            stack.services["w1"].start()
+            is_up.clear()
+            try:
+                kill_in_the_middle_of_a_task(stack, "w1")
+                stack.services["compute"].stop()
+                time.sleep(1)
+                stack.services["compute"].start()
+                stack.services["w1"].start()
+            finally:
+                is_up.set()
             ends = Counter(outcome.split(":")[0] for outcome in outcomes)
         assert sum(ends.values()) == 200
         assert set(ends) <= {"right", "UNAVAILABLE", "DEADLINE_EXCEEDED", "The breaker is open"}
@@ -136,9 +158,7 @@ def test_a_service_that_has_died_is_started_again(service, tmp_path):
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "tutorial_lib.course.cli", "stack", "up", "--workers", "1"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        patience = Timer(
-            WORKING, process.terminate
-        )  # or a line that never comes would be waited for for ever
+        patience = Timer(WORKING, process.terminate)  # or a line that never comes is waited for for ever
         patience.start()
         try:
             lines = iter(process.stdout.readline, "")
