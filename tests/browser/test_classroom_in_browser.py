@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by their names)
     PATIENCE,
@@ -25,6 +27,7 @@ from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by t
 )
 
 STUDENTS = ("anna", "bo", "chen")
+REST_OF_A_TEXT = 99  # texts of a picture after a name, more than belong to one machine
 SCREENS = [("light", 1280, 720), ("dark", 1280, 720), ("light", 1920, 1080), ("dark", 1920, 1080)]
 
 BOARD_ALONE = """
@@ -52,11 +55,16 @@ class Program:
         self.process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
 
     def line_with(self, text: str) -> str:
-        """Return the next line that holds ``text``."""
+        """Return the next line that holds ``text``. A program that stays silent is ended."""
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if text in line:
-                return line.strip()
+        patience = threading.Timer(PATIENCE, self.process.kill)
+        patience.start()
+        try:
+            for line in self.process.stdout:
+                if text in line:
+                    return line.strip()
+        finally:
+            patience.cancel()
         raise AssertionError(f"the program ended and never printed {text!r}")
 
     def end(self, how: int = signal.SIGINT) -> int:
@@ -103,17 +111,61 @@ def wait_for(page: Page, text: str) -> None:
     page.locator("#board text", has_text=re.compile(f"^{re.escape(text)}")).first.wait_for()
 
 
-def texts(page: Page) -> list[str]:
-    """Return all that stands in the picture now."""
-    return page.locator("#board text").all_text_contents()
+KEEP_ALL_PICTURES = """
+window.seen = [];
+addEventListener("DOMContentLoaded", () => {
+  const board = document.getElementById("board");
+  const keep = () => seen.push([...board.querySelectorAll("text")].map((text) => text.textContent));
+  new MutationObserver(keep).observe(board, { childList: true });
+});
+"""
+"""Keeps what stands in each picture, for news may be replaced before a busy machine looks."""
 
 
-def task_of(page: Page, name: str) -> int | None:
-    """Return the number of the task that a machine works on now."""
-    found = texts(page)
-    words = "".join(found[found.index(name) :][:99])
-    state = re.search(r"working on task (\d+)|idle|quiet|dropped out", words)
-    return int(state.group(1)) if state and state.group(1) else None
+def pictures(page: Page) -> list[list[str]]:
+    """Return the texts of each picture so far, the latest last."""
+    seen: list[list[str]] = page.evaluate("seen")
+    return seen
+
+
+def wait_until_told(page: Page, pattern: str) -> None:
+    """Wait until some picture has held a text like this, if only for a moment."""
+    told = re.compile(pattern)
+    wait_until(lambda: any(told.search(text) for texts in pictures(page) for text in texts), pattern)
+
+
+def state_of(texts: list[str], name: str) -> str:
+    """Return what a picture says of a machine: "working on task 7", "idle", "quiet", "dropped out"."""
+    words = "".join(texts[texts.index(name) :][:REST_OF_A_TEXT]) if name in texts else ""
+    found = re.search(r"working on task \d+|idle|quiet|dropped out", words)
+    return found.group() if found else ""
+
+
+def has_worked(page: Page, name: str) -> bool:
+    """Tell whether some picture has shown a machine at work."""
+    return any(state_of(texts, name).startswith("working") for texts in pictures(page))
+
+
+def is_held(texts: list[str], name: str) -> bool:
+    """Tell whether a silent machine holds a task: more are in work than the others work on."""
+    in_work = re.search(r"(\d+) in work", "".join(texts))
+    others = [state_of(texts, other) for other in STUDENTS if other != name]
+    at_work = sum(state.startswith("working") for state in others)
+    return in_work is not None and "quiet" not in others and int(in_work.group(1)) > at_work
+
+
+def stop_at_work(page: Page, program: Program, name: str) -> None:
+    """Stop a machine in the middle of a task; if it was between two, let it go on and stop it again."""
+    while True:
+        begin = len(pictures(page))
+        program.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state_of(pictures(page)[-1], name) in ("quiet", "dropped out"), "silence")
+        silent = [texts for texts in pictures(page)[begin:] if state_of(texts, name) == "quiet"]
+        if any(is_held(texts, name) for texts in silent):
+            return
+        program.process.send_signal(signal.SIGCONT)
+        page.click("text=Hand out work")
+        wait_until(lambda: state_of(pictures(page)[-1], name).startswith("working"), "it to go on")
 
 
 def photograph(page: Page, folder: Path, what: str) -> None:
@@ -134,7 +186,7 @@ def test_a_class_from_joining_to_its_end(
     """Three join and share the work; one is killed, another does its task; reset clears; the end is told."""
     host = programs["host"] = tutorial("class", "host", "--no-browser")
     address = host.line_with("tutorial class join").split()[-1]
-    page = opened(browser, host.line_with("The board:").split()[-1])
+    page = opened(browser, host.line_with("The board:").split()[-1], script=KEEP_ALL_PICTURES)
     for name in STUDENTS:
         programs[name] = tutorial("class", "join", address, "--name", name)
     for name in STUDENTS:
@@ -144,24 +196,24 @@ def test_a_class_from_joining_to_its_end(
     page.click("text=Hand out work")
     page.locator("#reply", has_text="40 tasks are handed out.").wait_for()
     for name in STUDENTS:
-        wait_until(lambda name=name: task_of(page, name) is not None, f"{name} to work")
+        wait_until(partial(has_worked, page, name), f"{name} to work")
     photograph(page, screenshots, "at_work")
 
-    first = task_of(page, "bo")
-    wait_until(lambda: task_of(page, "bo") not in (first, None), "bo to begin another task")
-    assert programs["bo"].end(signal.SIGKILL) == -signal.SIGKILL  # in the middle of it
+    stop_at_work(page, programs["bo"], "bo")
+    assert programs["bo"].end(signal.SIGKILL) == -signal.SIGKILL
     wait_for(page, "dropped out")
     photograph(page, screenshots, "dropped_out")
-    lost = page.locator("#board text", has_text=re.compile(r"^(anna|chen) did task \d+, which bo had lost$"))
-    lost.wait_for()
+    wait_until_told(page, r"^(anna|chen) did task \d+, which bo had lost$")
     photograph(page, screenshots, "done_by_another")
-    wait_for(page, "40 of 40 tasks done · 0 waiting · 0 in work")
+    all_done = re.compile(r"^(\d+) of \1 tasks done · 0 waiting · 0 in work")
+    page.locator("#board text", has_text=all_done).wait_for()
 
     page.click("text=Reset for the next group")
     wait_for(page, "Round 2")
     wait_for(page, "no tasks yet")
-    assert "bo" not in texts(page)
-    assert {"anna", "chen"} <= set(texts(page))
+    assert "bo" not in pictures(page)[-1]
+    for name in ("anna", "chen"):
+        wait_for(page, name)
 
     page.click("text=End the class")
     page.locator("#reply", has_text="The class is over.").wait_for()
@@ -226,6 +278,71 @@ def test_a_last_picture_that_is_lost_is_not_missed(
     board.end(signal.SIGKILL)
     page.locator("#reply", has_text="The class is over.").wait_for()
     assert page.locator("button:enabled").count() == 0
+    page.close()
+
+
+def test_no_button_can_be_pressed_before_the_page_is_connected(
+    browser: Browser,  # noqa: F811
+    programs: dict[str, Program],
+) -> None:
+    """Nobody would hear it, or its answer would be wiped away by the connection that comes after it."""
+    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    held: list[Route] = []
+    page.route("**/pictures", lambda route: held.append(route))
+    page.goto(board.line_with("The board:").split()[-1])
+    assert page.locator("button:enabled, select:enabled").count() == 0
+    while not held:
+        page.wait_for_timeout(100)  # lets the request come in
+    held[0].continue_()
+    wait_for(page, "Round 1")
+    assert page.locator("button:enabled, select:enabled").count() == 4
+    page.close()
+
+
+HELD_FIRST_ANSWER = """
+const send = window.fetch;
+window.fetch = async (...order) => {
+  const isFirst = !("release" in window);
+  if (isFirst) window.release = null;
+  const answer = await send(...order);
+  if (isFirst) await new Promise((resolve) => { window.release = resolve; });
+  return answer;
+};
+"""
+"""Holds the answer to the first order only."""
+
+
+def test_a_late_answer_does_not_replace_that_to_a_later_order(
+    browser: Browser,  # noqa: F811
+    programs: dict[str, Program],
+) -> None:
+    """Each answer comes on a connection of its own, in any order."""
+    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
+    page = opened(browser, board.line_with("The board:").split()[-1], script=HELD_FIRST_ANSWER)
+    page.click("text=Hand out work")
+    wait_until(lambda: page.evaluate("typeof window.release === 'function'"), "the first answer")
+    page.click("text=Reset for the next group")
+    page.locator("#reply", has_text="Round 2 begins.").wait_for()
+    page.evaluate("release(), new Promise((resolve) => setTimeout(resolve, 100))")
+    assert page.locator("#reply").text_content() == "Round 2 begins."
+    page.close()
+
+
+def test_an_answer_outlives_a_new_connection_for_pictures(
+    browser: Browser,  # noqa: F811
+    programs: dict[str, Program],
+) -> None:
+    """Only the word about the host, which was gone for a moment, is wiped away."""
+    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
+    page = opened(browser, board.line_with("The board:").split()[-1])
+    page.click("text=Hand out work")
+    page.locator("#reply", has_text="tasks are handed out.").wait_for()
+    page.evaluate("pictures.onopen()")
+    assert "tasks are handed out." in (page.locator("#reply").text_content() or "")
+    page.evaluate("pictures.onerror(), pictures.onopen()")
+    assert page.locator("#reply").text_content() == ""
     page.close()
 
 

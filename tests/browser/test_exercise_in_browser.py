@@ -10,13 +10,13 @@ from playwright.sync_api import Page
 from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by their names)
     CODE_CELLS,
     KERNEL_IS_READY,
+    RAN_ALL,
     RUN_ALL,
     Course,
     browser,
     course,
     page,
     screenshots,
-    wait_until,
 )
 
 TWENTY_EACH = """
@@ -58,7 +58,13 @@ SET_SOURCE = """
   cells.find(cell => cell.cell_type === "code" && cell.source.startsWith(beginning)).setSource(source);
 }
 """
-RESTART = "() => { jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+RESTART = """
+() => {
+  window.restarted = false;
+  const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  kernel.restart().then(() => { window.restarted = true; });
+}
+"""
 
 
 def write_into(page: Page, beginning: str, source: str) -> None:  # noqa: F811
@@ -69,9 +75,8 @@ def write_into(page: Page, beginning: str, source: str) -> None:  # noqa: F811
 def answer_to(page: Page, beginning: str) -> str:  # noqa: F811
     """Run all cells and return what the cell that begins so has shown."""
     page.wait_for_function(KERNEL_IS_READY)
-    page.evaluate("() => { window.__done = false; }")
-    page.evaluate(RUN_ALL.replace("cells');", "cells').then(() => { window.__done = true; });"))
-    page.wait_for_function("() => window.__done")
+    page.evaluate(RUN_ALL)
+    page.wait_for_function(RAN_ALL)
     page.wait_for_function(KERNEL_IS_READY)
     cells = page.evaluate(CODE_CELLS)
     shown = next(cell["outputs"] for cell in cells if cell["source"].startswith(beginning))
@@ -104,7 +109,7 @@ def test_an_exercise_from_the_first_look_to_the_day_after(
     assert answer_to(page, check).startswith("Passed.")
 
     page.evaluate(RESTART)
-    wait_until(lambda: bool(page.evaluate(KERNEL_IS_READY)), "the kernel to come back")
+    page.wait_for_function("() => window.restarted")  # it says "idle" before it is connected anew
     write_into(page, "hint(", "from tutorial_lib import progress\nprint(repr(progress()))")
     shown = answer_to(page, "from tutorial_lib import progress")
     assert re.search(r"load-balance +02_producer_consumer +passed", shown)

@@ -15,6 +15,8 @@ from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by t
     run_in_a_cell,
     wait_until,
 )
+from tutorial_lib import Player, work
+from tutorial_lib.views.player import POSITIONS_PER_SECOND
 
 PROGRAM = """
 import asyncio
@@ -36,6 +38,7 @@ async def main():
 player = Player(main)
 player
 """
+EVENTS_AT = (2, 4, 6, 8)  # seconds, after the beginning
 PLAY = ".widget-play button >> nth=0"
 HANDLE = ".noUi-handle"
 
@@ -58,6 +61,17 @@ def moment(page: Page) -> float:  # noqa: F811
     return float(caption(page).split()[0])
 
 
+def has_caught_up(page: Page) -> bool:  # noqa: F811
+    """Tell whether the picture shows the moment of the slider: the kernel has heard all that it has to."""
+    before = handle_at(page)
+    return moment(page) == round(before / POSITIONS_PER_SECOND, 2) and handle_at(page) == before
+
+
+def handle_at(page: Page) -> float:  # noqa: F811
+    """Return the position of the slider."""
+    return float(page.locator(HANDLE).get_attribute("aria-valuenow") or "nan")
+
+
 def after(page: Page, act: Callable[[], None]) -> str:  # noqa: F811
     """Do something and return the caption as soon as it is another one."""
     before = caption(page)
@@ -71,7 +85,7 @@ def test_it_plays_and_pauses(player: Page) -> None:
     player.click(PLAY)
     wait_until(lambda: moment(player) > 0.5, "time to go on")
     player.click(PLAY)
-    player.wait_for_timeout(500)
+    wait_until(lambda: has_caught_up(player), "the picture to catch up with the slider")
     rests_at = moment(player)
     player.wait_for_timeout(1000)
     assert moment(player) == rests_at
@@ -85,8 +99,44 @@ def test_it_steps_both_ways(player: Page) -> None:
     assert after(player, lambda: player.click("button:has-text('Back')")) == start
 
 
+def test_a_step_while_it_plays_is_not_undone(player: Page) -> None:
+    """It stops at an event, though moments from before were still on their way to the kernel."""
+    player.click(PLAY)
+    wait_until(lambda: moment(player) > 0.5, "time to go on")
+    player.click("button:has-text('Next')")
+    player.wait_for_selector(".widget-play .fa-play")  # the page has stopped to play
+    wait_until(lambda: moment(player) in EVENTS_AT, "the step")
+    wait_until(lambda: has_caught_up(player), "the slider to follow")
+    player.wait_for_timeout(500)
+    assert moment(player) in EVENTS_AT
+
+
+def test_a_moment_that_comes_late_does_not_undo_a_step() -> None:
+    """The same without a page: its messages come in the worst order, put together by hand."""
+
+    async def program() -> None:
+        await work(2)
+        await work(2)
+
+    shown = Player(program)
+    assert shown.panel is not None
+    panel = shown._panel
+    assert panel is not None
+    panel.play.playing = True
+    panel.slider.value = 10  # before the first work is done
+    panel._step(1)
+    panel.slider.value = 12  # sent before the page heard that it is to stop
+    panel.answer.value = panel.question.value
+    panel.slider.value = 14  # kept back by the page until now
+    panel.answer.value = panel.question.value
+    assert not panel.play.playing
+    assert (shown.playback.time, panel.slider.value) == (2.0, panel.slider.max // 2)
+    shown.close()
+
+
 def test_the_slider_scrubs(player: Page) -> None:
     """Dragging its handle moves the playhead, and dragging it back rewinds."""
+    player.hover(HANDLE)  # which waits until the page has come to rest
     box = player.locator(HANDLE).bounding_box()
     assert box is not None
     y = box["y"] + box["height"] / 2

@@ -121,6 +121,8 @@ class _Panel:
         self.playback = playback
         self._show = show
         self._is_setting = False  # while this panel itself moves the slider
+        self._put_off = 0  # events to step as soon as the page has stopped to play
+        self._answers_left = 0  # of the page, until that is certain
 
         self.picture = widgets.HTML()
         self.caption = widgets.HTML()
@@ -146,6 +148,9 @@ class _Panel:
         self.slider.tooltip = "time"
         self.slider.observe(self._on_slider, names="value")
         self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
+        self.question, self.answer = widgets.IntText(), widgets.IntText()  # never shown; the page copies one
+        self.echo = widgets.jsdlink((self.question, "value"), (self.answer, "value"))  # to the other
+        self.answer.observe(self._on_answer, names="value")
         back = button("Back", "one event back", lambda: self._step(-1), icon="step-backward")
         forward = button("Next", "to the next event", lambda: self._step(1), icon="step-forward")
         self.speed = widgets.Dropdown(
@@ -177,7 +182,8 @@ class _Panel:
     def close(self) -> None:
         """Take all widgets away."""
         self.link.unlink()
-        close_all(self.box, self.link)
+        self.echo.unlink()
+        close_all(self.box, self.link, self.echo, self.question, self.answer)
 
     # ------------------------------------------------------------------------------------------------
     # What is clicked
@@ -191,7 +197,29 @@ class _Panel:
         self.play.step = _step_at(change["new"])
 
     def _step(self, events: int) -> None:
-        self.play.playing = False
+        """Step, but never while it plays: moments that are still on their way here would undo the step.
+
+        The page sends one moment at a time and keeps the latest back until it hears that the last was dealt
+        with. So after its first answer one may still be on its way, and after the second there is none.
+        """
+        if self.play.playing or self._answers_left:
+            self.play.playing = False
+            self._put_off += events
+            self._answers_left = 2
+            self.question.value += 1
+        else:
+            self._step_now(events)
+
+    def _on_answer(self, change: dict[str, Any]) -> None:
+        if self._answers_left and change["new"] == self.question.value:
+            self._answers_left -= 1
+            if self._answers_left:
+                self.question.value += 1
+            else:
+                events, self._put_off = self._put_off, 0
+                self._step_now(events)
+
+    def _step_now(self, events: int) -> None:
         self.playback.step(events)
         self._move_slider()
         self._draw()

@@ -15,6 +15,8 @@ function allowButtons(allowed) {
   for (const control of form.querySelectorAll("button, select")) control.disabled = !allowed;
 }
 
+const GONE = "The class is over: the host has gone.";
+
 // The answer to a button and the last picture come on two connections, in either order. Whatever comes
 // first, the word about the end is the last one.
 let isEnding = false; // the host has answered that it ends the class
@@ -39,7 +41,7 @@ pictures.onmessage = (message) => {
 
 pictures.onopen = () => {
   allowButtons(true);
-  say("", false);
+  if (reply.textContent === GONE) say("", false); // it is back; what it has answered meanwhile stays
 };
 
 pictures.onerror = () => {
@@ -48,10 +50,13 @@ pictures.onerror = () => {
     return;
   }
   allowButtons(false);
-  say("The class is over: the host has gone.", true);
+  say(GONE, true);
 };
 
+let orders = 0; // so far; a late answer does not replace that to a later order
+
 async function press(action, job) {
+  const number = ++orders;
   let text = "The host does not answer.";
   let isProblem = true;
   try {
@@ -66,7 +71,7 @@ async function press(action, job) {
   } catch {
     // Nobody has answered, and the text above says so.
   }
-  if (!isOver) say(text, isProblem);
+  if (!isOver && number === orders) say(text, isProblem);
 }
 
 form.addEventListener("submit", (event) => {
