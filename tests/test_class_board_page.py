@@ -16,7 +16,7 @@ from tutorial_lib.classroom.host import Classroom
 from tutorial_lib.classroom.jobs import JOBS
 from tutorial_lib.classroom.page import BoardPage
 
-PATIENCE = 20.0  # seconds after which a test that hangs fails
+PATIENCE = 120.0  # seconds after which a test that hangs fails
 
 
 class Visitor:

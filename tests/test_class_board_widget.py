@@ -20,7 +20,7 @@ Scene = Callable[[ClassBoard, Classroom], Awaitable[Any]]
 
 async def eventually(condition: Callable[[], Any]) -> None:
     """Let the loop run until ``condition()`` holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -19,7 +19,7 @@ from tutorial_lib.views.live import LiveView
 
 async def eventually(condition: Any) -> None:
     """Let the loop run until ``condition()`` holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -8,12 +8,14 @@ import pytest
 
 from tutorial_lib.stack.embedded import run_stack
 
+PATIENCE = 120.0  # seconds after which a test that hangs fails
+
 
 def test_a_second_stack_starts_at_zero():
     """A cell run twice finds no old numbers, no old log lines, and no port in use."""
     for _ in range(2):
         with run_stack() as stack:
-            assert stack.compute(2) == 4
+            assert stack.compute(2, timeout=PATIENCE) == 4
             assert 'tutorial_tasks_total{status="completed",worker="w1"} 1.0' in stack.metrics()
             assert len(stack.logs()) == 4
 
@@ -34,4 +36,4 @@ def test_two_stacks_at_once_are_refused():
     with run_stack() as stack:
         with pytest.raises(RuntimeError, match="Leave its with block first"), run_stack():
             pass
-        assert stack.compute(3) == 9
+        assert stack.compute(3, timeout=PATIENCE) == 9

@@ -19,7 +19,7 @@ from typing import Final
 
 __all__ = ["ServiceProcess"]
 
-_START_WITHIN: Final = 20.0  # seconds
+_START_WITHIN: Final = 60.0  # seconds; whatever ends before that is told at once
 _STOP_WITHIN: Final = 10.0  # seconds, after which a process is killed
 _GUARD: Final = "import os, sys; sys.stdin.read(); os.kill(int(sys.argv[1]), 15)"
 

@@ -27,8 +27,12 @@ from tutorial_lib.engine import connection
 COMMAND = [sys.executable, "-m", "tutorial_lib.course.cli", "class"]
 
 
-def command(*words: str, **environment: str) -> subprocess.Popen[str]:
-    """Start ``tutorial class ...`` as it is started in a terminal, in a session of its own."""
+def command(*words: str, in_background: bool = False, **environment: str) -> subprocess.Popen[str]:
+    """Start ``tutorial class ...`` as it is started in a terminal, in a session of its own.
+
+    ``in_background`` is as a script starts it with ``&``: it is made to ignore Ctrl-C.
+    """
+    for_ctrl_c = signal.SIG_IGN if in_background else signal.SIG_DFL
     return subprocess.Popen(
         [*COMMAND, *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
@@ -37,6 +41,7 @@ def command(*words: str, **environment: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, for_ctrl_c),
     )
 
 
@@ -278,6 +283,21 @@ def test_a_host_that_is_ended_leaves_nothing_behind(how: int, tmp_path: Path) ->
             if process is not None:
                 process.kill()
                 process.wait()
+
+
+def test_a_host_in_the_background_of_a_script_can_be_told_to_end() -> None:
+    """There it was made to ignore Ctrl-C, but not that."""
+    teacher = command("host", "--no-browser", in_background=True)
+    try:
+        assert teacher.stdout is not None
+        assert any("Ctrl-C ends the class." in line for line in iter(teacher.stdout.readline, ""))
+        teacher.terminate()
+        output, errors = teacher.communicate(timeout=PATIENCE)
+        assert "The class is over." in output
+        assert (errors, teacher.returncode) == ("", 0)
+    finally:
+        teacher.kill()
+        teacher.wait()
 
 
 # --- What goes wrong when joining ----------------------------------------------------------------------

@@ -16,6 +16,7 @@ __all__ = ["watch_class"]
 
 PERIOD: Final = 0.2  # seconds between two frames, at least
 BUSY_SHARE: Final = 0.1  # of the time, at most, that following and drawing may take
+LONGEST_PERIOD: Final = 2.0  # seconds, also after a drawing in whose middle the program stood still
 
 
 async def watch_class(manager: SpaceManager, join_line: str, show: Callable[[ClassFrame], None]) -> None:
@@ -61,7 +62,8 @@ async def _follow_a_round(
                 began = loop.time()
                 _tell(state, watches)
                 show(class_frame(state, loop.time()))
-                await asyncio.sleep(max(PERIOD, (loop.time() - began) / BUSY_SHARE))
+                rest = (loop.time() - began) / BUSY_SHARE
+                await asyncio.sleep(min(max(PERIOD, rest), LONGEST_PERIOD))
         finally:
             _tell(state, watches)  # whoever stops watching has seen all that happened until then
             show(class_frame(state, loop.time()))

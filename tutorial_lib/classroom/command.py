@@ -64,7 +64,9 @@ def join_class(url: str | None, name: str | None) -> int:
 
 def _run(command: str, program: Coroutine[Any, Any, None]) -> int:
     """Run a program until it ends or is told to. Returns the exit status, 1 after an error."""
-    # Told to end is as good as Ctrl-C, which asyncio turns into a cancellation.
+    # Told to end is as good as Ctrl-C, which asyncio turns into a cancellation. A script that starts this in
+    # the background lets it ignore Ctrl-C, and with that it would ignore being told to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
     try:
         asyncio.run(program)

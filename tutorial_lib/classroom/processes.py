@@ -42,7 +42,7 @@ __all__ = ["Machines", "ProcessMachines", "TaskMachines", "Worker", "has_server"
 
 Worker = Callable[[SpaceManager, str], Awaitable[object]]
 
-START_WITHIN: Final = 20.0  # seconds
+START_WITHIN: Final = 60.0  # seconds; whatever ends before that is told at once
 LOOK_EVERY: Final = 0.02  # seconds from one look whether a process has started to the next
 ARRIVALS: Final = "arrivals"  # the space in which a process says that it has started
 
