@@ -502,3 +502,32 @@ def test_at_most_five_frames_a_second() -> None:
         return len(frames)
 
     assert simulate(main).result <= 10 * 5 + 2
+
+
+def test_a_board_that_stood_still_while_it_was_drawn_goes_on_soon() -> None:
+    """It rests ten times as long as it draws, but not after a drawing that took ten minutes of sleep."""
+
+    class Loop(asyncio.SelectorEventLoop):
+        ahead = 0.0  # seconds
+
+        def time(self) -> float:
+            return super().time() + self.ahead
+
+    async def main(loop: Loop) -> None:
+        frames: list[ClassFrame] = []
+
+        def show(frame: ClassFrame) -> None:
+            frames.append(frame)
+            loop.ahead = 600.0
+
+        async with connect("memory://") as manager, asyncio.timeout(660):
+            await manager.space("class").write("round", 1)
+            watching = asyncio.create_task(watch_class(manager, JOIN_LINE, show))
+            while len(frames) < 3:
+                await asyncio.sleep(0.01)
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    loop = Loop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(main(loop))

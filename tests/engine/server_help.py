@@ -22,11 +22,15 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tutorial_lib import Claim, SpaceManager, TupleSpace, connect
+from tutorial_lib.engine import connection
 
 REPEATS = int(os.environ.get("TUTORIAL_REPEATS", "1"))
 ROOT = Path(__file__).resolve().parents[2]
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")  # what was acknowledged survives a kill
-PATIENCE = 60.0  # seconds after which a test that hangs fails; no busy machine needs as many
+PATIENCE = 120.0  # seconds after which a test that hangs fails; no busy machine needs as many
+LONG = 60.0  # seconds of a lease or a ttl that does not end by itself while a test runs
+ATTEMPTS = 3  # free ports that are tried
+CLOCK_KEY = "clock"  # on the server: microseconds by which a `movable_clock` is ahead
 
 
 class Server:
@@ -35,18 +39,23 @@ class Server:
     def __init__(self, *options: str) -> None:
         program = shutil.which("valkey-server") or shutil.which("redis-server")
         assert program, "These tests need redis-server or valkey-server: sudo apt install redis-server."
+        self.folder = Path(tempfile.mkdtemp())
+        self.settings = [program, "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
+        self.settings += ["--loglevel", "warning", *options]
+        self.process: subprocess.Popen[bytes] | None = None
+        self.choose_port()
+
+    def choose_port(self) -> None:
+        """Choose a port that is free now."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.folder = Path(tempfile.mkdtemp())
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.command = [program, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
-        self.command += ["--save", "", "--loglevel", "warning", *options]
-        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        command = [*self.settings, "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         with self.admin() as admin:
             while self.process.poll() is None:
                 try:
@@ -69,7 +78,14 @@ class Server:
         return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0))
 
     def __enter__(self) -> Server:
-        self.start()
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self.start()
+                break
+            except AssertionError:  # a free port may be taken before the server has it
+                if attempt == ATTEMPTS:
+                    raise
+                self.choose_port()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -95,10 +111,37 @@ def promised(test: Callable[[SpaceManager], Coroutine[Any, Any, None]]) -> Calla
 
     @functools.wraps(test)
     def run(url: str) -> None:
-        asyncio.run(with_manager(test, url))
+        with asyncio.Runner(loop_factory=MovableLoop) as runner:
+            runner.run(with_manager(test, url))
 
     del run.__wrapped__  # type: ignore[attr-defined]  # pytest would ask for a fixture "manager"
     return run
+
+
+class MovableLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can be put forward: see `pass_time`."""
+
+    ahead = 0.0  # seconds
+
+    def time(self) -> float:
+        """Return the time of the loop."""
+        return super().time() + self.ahead
+
+
+async def pass_time(manager: SpaceManager, seconds: float) -> None:
+    """Put the clock forward by which a ttl and a lease are measured. Needs the fixture `movable_clock`.
+
+    So a test needs no ttl that is long enough for a few calls and short enough to be waited for.
+    """
+    link = getattr(manager, "_link", None)
+    if link is not None:
+        assert CLOCK_KEY in connection.SCRIPT, "the test lacks the fixture movable_clock"
+        with redis.Redis.from_url(link.url) as admin:
+            admin.incrby(CLOCK_KEY, int(seconds * 1_000_000))
+    else:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, MovableLoop)
+        loop.ahead += seconds
 
 
 async def with_manager(test: Callable[[SpaceManager], Coroutine[Any, Any, None]], url: str) -> None:
@@ -123,6 +166,6 @@ async def ended(task: asyncio.Task[Any]) -> Any:
     return outcome
 
 
-async def claimed(space: TupleSpace, *pattern: Any, lease: float = 10) -> Claim:
+async def claimed(space: TupleSpace, *pattern: Any, lease: float = LONG) -> Claim:
     """Return a claim that is held outside any block, as by a worker that never comes back."""
     return await space.claim(*pattern, lease=lease).__aenter__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import redis
 from server_help import PATIENCE, ROOT
 
 from tutorial_lib import ANY, Event, SpaceClosed, connect
+from tutorial_lib.classroom import machine as machine_module
 from tutorial_lib.classroom.host import Classroom, host
 from tutorial_lib.classroom.join import join
 from tutorial_lib.classroom.page import BoardPage
@@ -62,7 +64,7 @@ def students(room: Classroom, *names: str) -> Iterator[dict[str, subprocess.Pope
 @asynccontextmanager
 async def a_class(*names: str) -> AsyncIterator[tuple[Classroom, dict[str, subprocess.Popen[str]]]]:
     """A class in which all of these machines have joined."""
-    async with asyncio.timeout(2 * PATIENCE), host() as room:
+    async with asyncio.timeout(3 * PATIENCE), host() as room:
         with students(room, *names) as processes:
             await until(lambda: names_in(room), sorted(names))
             yield room, processes
@@ -79,13 +81,13 @@ async def until(look: Callable[[], Awaitable[Any]], wanted: Any) -> None:
             await asyncio.sleep(0.02)
 
 
-def in_real_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[[], None]:
+def in_real_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Make a plain test of an async one."""
 
-    def run() -> None:
-        asyncio.run(test())
+    @functools.wraps(test)
+    def run(**fixtures: Any) -> None:
+        asyncio.run(test(**fixtures))
 
-    run.__doc__ = test.__doc__
     return run
 
 
@@ -132,13 +134,18 @@ async def test_the_task_of_a_killed_machine_is_done_by_another() -> None:
     async with a_class("anna", "bo", "chris") as (room, processes):
         tasks = room.manager.space("tasks 1")
         async with tasks.watch(kinds=["claim", "lapse", "complete"]) as events:
-            ids = await room.hand_out("nap", [(1.0,)] * 6)
+            naps = [5.0, *[0.05] * 5]  # the first to be claimed is long enough for a kill in the middle of it
+            ids = await room.hand_out("nap", [(seconds,) for seconds in naps])
             seen = aiter(events)
             victim = await anext(seen)
             processes[victim.actor].kill()
             collected = await room.collect()
-            history = [event for event in events.pending() if event.fields[1] == victim.fields[1]]
-        assert collected.results == dict.fromkeys(ids, 1.0)
+            history: list[Event] = []
+            while "complete" not in [event.kind for event in history]:
+                event = await anext(seen)
+                history += [event] if event.fields[1] == victim.fields[1] else []
+        assert victim.fields[1] == ids[0]
+        assert collected.results == dict(zip(ids, naps, strict=True))
         assert collected.duplicates == 0
         assert [event.kind for event in history] == ["lapse", "claim", "complete"]
         assert history[-1].actor != victim.actor
@@ -151,14 +158,14 @@ async def test_the_next_group_begins_at_zero() -> None:
     async with a_class("anna", "bo") as (room, _):
         await room.hand_out("nap", [(0.01,)] * 4)
         await room.collect()
-        await room.hand_out("nap", [(2.0,)] * 8)
+        await room.hand_out("nap", [(10.0,)] * 8)
         collecting = asyncio.create_task(room.collect())
         await asyncio.sleep(0.2)
         await room.reset()
         (error,) = await asyncio.gather(collecting, return_exceptions=True)
         assert isinstance(error, SpaceClosed)
         assert room.round == 2
-        assert await names_in(room) == ["anna", "bo"]
+        await until(lambda: names_in(room), ["anna", "bo"])
         assert await room.hand_out("nap", [(0.01,)] * 4) == [1, 2, 3, 4]
         assert (await room.collect()).results == dict.fromkeys([1, 2, 3, 4], 0.01)
         assert await room.manager.space("class").read_all("round", ANY) == [("round", 2)]
@@ -214,9 +221,10 @@ async def test_a_machine_that_nobody_could_be_called_is_not_shown() -> None:
 
 
 @in_real_time
-async def test_machines_of_the_same_name_are_told_apart() -> None:
+async def test_machines_of_the_same_name_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when they join in the same moment."""
-    async with asyncio.timeout(2 * PATIENCE), host() as room:
+    monkeypatch.setattr(machine_module, "TIME_TO_LEAVE", PATIENCE)
+    async with asyncio.timeout(3 * PATIENCE), host() as room:
         machines = [asyncio.create_task(join(room.join_url, "anna", say=lambda text: None)) for _ in range(4)]
         await until(lambda: names_in(room), ["anna", "anna 2", "anna 3", "anna 4"])
         for machine in machines:
@@ -360,10 +368,10 @@ def test_the_address_can_be_asked_for() -> None:
 
 def test_a_class_whose_server_is_gone_ends_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody stands before a board on which nothing will happen any more."""
-    monkeypatch.setattr(connection, "PATIENCE", 1.0)
 
     async def lose_the_server() -> None:
         async with host() as room, BoardPage(room) as page:
+            monkeypatch.setattr(connection, "PATIENCE", 1.0)
             redis.Redis.from_url(room.manager._link.url).shutdown(nosave=True)
             async with asyncio.timeout(PATIENCE):
                 await room.over.wait()

@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from server_help import claimed, ended, promised, started
+from server_help import LONG, claimed, ended, pass_time, promised, started
 
 from tutorial_lib import ANY, SpaceClosed, SpaceManager, StaleClaim, Trace, actor, where
-
-SOON = 1.0  # seconds; long enough for a few calls before, on a machine that stumbles, too
 
 # --- Matching ----------------------------------------------------------------------------------------
 
@@ -129,7 +127,7 @@ async def test_where_matches_by_its_test(manager: SpaceManager) -> None:
     assert await space.replace(("task", late), ("new", 0)) == ("task", 251)
     assert await space.take_all("task", late, limit=2) == [("task", 252), ("task", 253)]
     assert len(await space.read_all("task", late)) == 46
-    async with space.claim("task", late, lease=5) as claim:
+    async with space.claim("task", late, lease=LONG) as claim:
         assert claim.fields == ("task", 254)
     assert await space.try_take("task", where(lambda n: n > 900, "none")) is None
 
@@ -385,14 +383,15 @@ async def test_wrong_durations_are_refused(manager: SpaceManager) -> None:
 # --- ttl ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("movable_clock")
 @promised
 async def test_what_is_expired_is_never_seen_again(manager: SpaceManager) -> None:
     """By no operation."""
     space = manager.space("tasks")
-    await space.write("task", 1, ttl=SOON)
+    await space.write("task", 1, ttl=LONG)
     await space.write("task", 2)
     assert await space.count() == 2
-    await asyncio.sleep(SOON + 0.02)
+    await pass_time(manager, LONG)
     assert await space.read_all() == [("task", 2)]
     assert await space.count("task", int) == 1
     assert await space.take("task", int) == ("task", 2)
@@ -407,13 +406,14 @@ async def test_an_expired_tuple_frees_its_room(manager: SpaceManager) -> None:
     assert await space.read_all() == [("task", 2)]
 
 
+@pytest.mark.usefixtures("movable_clock")
 @promised
 async def test_a_tuple_given_back_keeps_its_deadline(manager: SpaceManager) -> None:
     """A claim does not prolong its life."""
     space = manager.space("tasks")
-    await space.write("task", 1, ttl=SOON)
-    claim = await claimed(space, "task", int)
-    await asyncio.sleep(SOON + 0.02)
+    await space.write("task", 1, ttl=LONG)
+    claim = await claimed(space, "task", int, lease=2 * LONG)
+    await pass_time(manager, LONG)
     await claim.release()
     assert await space.count() == 0
 
@@ -535,16 +535,17 @@ async def test_replace_needs_no_room_but_insert_waits_for_it(manager: SpaceManag
     assert await space.read_all() == [("d",)]
 
 
+@pytest.mark.usefixtures("movable_clock")
 @promised
 async def test_replace_is_offered_to_waiters_and_forgets_the_old_deadline(manager: SpaceManager) -> None:
     """As a write is."""
     space = manager.space("tasks")
     taker = await started(space, space.take("new", int))
-    await space.write_many([("old", 1), ("old", 2)], ttl=SOON)
+    await space.write_many([("old", 1), ("old", 2)], ttl=LONG)
     await space.replace(("old", int), ("new", 1))
     await space.replace(("old", int), ("kept", 2))
     assert await taker == ("new", 1)
-    await asyncio.sleep(SOON + 0.02)
+    await pass_time(manager, LONG)
     assert await space.read_all() == [("kept", 2)]
 
 
@@ -556,7 +557,7 @@ async def test_a_claimed_tuple_is_out_of_sight(manager: SpaceManager) -> None:
     """For read, count and take; it is counted as claimed."""
     space = manager.space("tasks")
     await space.write("task", 1)
-    async with space.claim("task", int, lease=5) as claim:
+    async with space.claim("task", int, lease=LONG) as claim:
         assert (claim.fields, claim.attempt) == (("task", 1), 1)
         assert await space.count() == 0
         assert await space.try_take("task", int) is None
@@ -569,7 +570,7 @@ async def test_completing_writes_the_result_into_another_space(manager: SpaceMan
     """As one step with the removal of the task."""
     tasks, results = manager.space("tasks"), manager.space("results")
     await tasks.write("task", 3)
-    async with tasks.claim("task", int, lease=5) as claim:
+    async with tasks.claim("task", int, lease=LONG) as claim:
         await claim.complete("result", 9, to=results)
     assert await results.read_all() == [("result", 9)]
     assert (await tasks.stats())[1:3] == (0, 0)
@@ -580,7 +581,7 @@ async def test_burying_adds_the_reason(manager: SpaceManager) -> None:
     """As one more field."""
     tasks, dead = manager.space("tasks"), manager.space("dead")
     await tasks.write("task", 3)
-    async with tasks.claim("task", int, lease=5) as claim:
+    async with tasks.claim("task", int, lease=LONG) as claim:
         await claim.bury(dead, "broken")
     assert await dead.read_all() == [("task", 3, "broken")]
 
@@ -591,7 +592,7 @@ async def test_leaving_with_an_error_gives_the_tuple_back(manager: SpaceManager)
     space = manager.space("tasks")
     await space.write("task", 1)
     with pytest.raises(LookupError):
-        async with space.claim("task", int, lease=5):
+        async with space.claim("task", int, lease=LONG):
             raise LookupError
     claim = await claimed(space, "task", int)
     assert claim.attempt == 2
@@ -604,7 +605,7 @@ async def test_a_delivery_ended_by_cancellation_does_not_count(manager: SpaceMan
     await space.write("task", 1)
 
     async def work() -> None:
-        async with space.claim("task", int, lease=5):
+        async with space.claim("task", int, lease=LONG):
             await asyncio.Event().wait()
 
     worker = asyncio.create_task(work())
@@ -668,16 +669,17 @@ async def test_leaving_the_block_too_late_is_refused(manager: SpaceManager) -> N
             await asyncio.sleep(0.03)
 
 
+@pytest.mark.usefixtures("movable_clock")
 @promised
 async def test_renewing_keeps_the_claim(manager: SpaceManager) -> None:
     """For the new lease from now on."""
     space = manager.space("tasks")
     await space.write("task", 1)
-    async with space.claim("task", int, lease=SOON) as claim:
+    async with space.claim("task", int, lease=LONG) as claim:
         before = claim.deadline
-        await claim.renew(60)
+        await claim.renew(3 * LONG)
         assert claim.deadline > before
-        await asyncio.sleep(SOON + 0.02)
+        await pass_time(manager, LONG)
         await claim.complete("done")
     assert await space.read_all() == [("done",)]
 
@@ -687,7 +689,7 @@ async def test_a_claim_ends_once(manager: SpaceManager) -> None:
     """Then everything is refused."""
     space = manager.space("tasks")
     await space.write("task", 1)
-    async with space.claim("task", int, lease=5) as claim:
+    async with space.claim("task", int, lease=LONG) as claim:
         await claim.complete()
         with pytest.raises(StaleClaim, match="completed already"):
             await claim.complete("twice")
@@ -716,7 +718,7 @@ async def test_a_closed_space_for_results_leaves_the_claim_open(manager: SpaceMa
     tasks, results = manager.space("tasks"), manager.space("results")
     await results.close()
     await tasks.write("task", 1)
-    async with tasks.claim("task", int, lease=5) as claim:
+    async with tasks.claim("task", int, lease=LONG) as claim:
         with pytest.raises(SpaceClosed):
             await claim.complete("result", to=results)
         await claim.complete("result")
@@ -728,7 +730,7 @@ async def test_a_result_goes_to_a_space_of_the_same_manager(manager: SpaceManage
     """Anything else is refused, and the claim stays open."""
     tasks = manager.space("tasks")
     await tasks.write("task", 1)
-    async with tasks.claim("task", int, lease=5) as claim:
+    async with tasks.claim("task", int, lease=LONG) as claim:
         with pytest.raises(ValueError, match="same manager"):
             await claim.complete("result", to="results")  # type: ignore[arg-type]
 
@@ -746,8 +748,8 @@ async def test_a_watch_sees_what_happens_after_it_was_entered(manager: SpaceMana
             await space.write("task", 1)
             await space.take("task", int)
             await space.replace(("before",), ("after",))
-        async with space.claim("after", lease=5) as claim:
-            await claim.renew(6)
+        async with space.claim("after", lease=LONG) as claim:
+            await claim.renew(2 * LONG)
         await space.close()
         seen = [(event.kind, event.actor, event.fields) async for event in events]
     assert seen == [
@@ -803,7 +805,7 @@ async def test_a_trace_holds_what_this_program_did(manager: SpaceManager) -> Non
     space = manager.space("tasks")
     with Trace() as trace:
         await space.write("task", 1)
-        async with space.claim("task", int, lease=5) as claim:
+        async with space.claim("task", int, lease=LONG) as claim:
             await claim.complete("result", 1)
         await space.take("result", int)
     assert [(event.kind, event.space, event.fields) for event in trace] == [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from proxy_help import Proxy
-from server_help import Server
+from server_help import PATIENCE, Server
 
 from tutorial_lib import ANY, SpaceManager, StaleClaim, connect, where
 
@@ -39,7 +39,7 @@ async def history(manager: SpaceManager) -> list[Any]:
     seen.append(await space.count("task", int))
     seen.append(await space.take_all("task", int, limit=2))
     async with asyncio.TaskGroup() as group:
-        late = group.create_task(space.take("late", int, timeout=20))
+        late = group.create_task(space.take("late", int, timeout=PATIENCE))
         await space.write("late", 1)
     seen.append(late.result())
     with pytest.raises(TimeoutError):
@@ -71,4 +71,4 @@ def test_whichever_answer_is_lost_every_call_gives_the_same(server: Server) -> N
                 is_there = proxy.lost == 1
         return number
 
-    assert asyncio.run(asyncio.wait_for(lose_one_after_the_other(), 60)) > 25
+    assert asyncio.run(asyncio.wait_for(lose_one_after_the_other(), PATIENCE)) > 25

@@ -8,12 +8,16 @@ import signal
 import subprocess
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from drill_help import LEASE, HeldDrills
+from drill_help import by_claim as held_claim
+from drill_help import by_take as held_take
 from server_help import PATIENCE, Server, python
 
 from tutorial_lib import Master, SpaceManager
-from tutorial_lib.classroom.drills import by_claim, by_take, counting
+from tutorial_lib.classroom.drills import by_claim, counting
 from tutorial_lib.classroom.processes import ProcessMachines, Worker, machines
 
 
@@ -24,9 +28,9 @@ async def begun(worker: Worker, crew: Any, *numbers: int) -> tuple[str, int]:
     return name, number
 
 
-@pytest.mark.parametrize(("worker", "done_by_others", "delivery"), [(by_take, 2, None), (by_claim, 3, 2)])
+@pytest.mark.parametrize(("worker", "done_by_others", "delivery"), [(held_take, 2, None), (held_claim, 3, 2)])
 def test_a_killed_process_loses_what_it_took_and_not_what_it_claimed(
-    worker: Worker, done_by_others: int, delivery: int | None
+    worker: Worker, done_by_others: int, delivery: int | None, held: HeldDrills
 ) -> None:
     """SIGKILL in the middle of a task: a plain take is lost, a claim is given out again."""
 
@@ -34,6 +38,7 @@ def test_a_killed_process_loses_what_it_took_and_not_what_it_claimed(
         async with machines(worker, 2) as crew:
             name, number = await begun(worker, crew, 1, 2, 3)
             crew.kill(name)
+            held.go_on()
             results = crew.manager.space("results")
             done = [
                 await results.take("result", int, str, int, timeout=PATIENCE) for _ in range(done_by_others)
@@ -45,13 +50,14 @@ def test_a_killed_process_loses_what_it_took_and_not_what_it_claimed(
     asyncio.run(main())
 
 
-def test_a_frozen_process_comes_back_and_is_refused() -> None:
+def test_a_frozen_process_comes_back_and_is_refused(held: HeldDrills) -> None:
     """SIGSTOP for longer than the lease: the other one does the task, and there is one result."""
 
     async def main() -> None:
-        async with machines(by_claim, 2) as crew:
-            name, number = await begun(by_claim, crew, 7)
-            crew.freeze(name, 3)
+        async with machines(held_claim, 2) as crew:
+            name, number = await begun(held_claim, crew, 7)
+            crew.freeze(name, LEASE + 1)
+            held.go_on()
             results, log = crew.manager.space("results"), crew.manager.space("log")
             _, _, who, _ = await results.take("result", number, str, int, timeout=PATIENCE)
             assert who != name
@@ -120,15 +126,17 @@ def is_running(process: int) -> bool:
 
 
 def test_the_password_of_the_server_stands_in_no_list_of_processes() -> None:
-    """The address comes by standard input."""
+    """The address comes by standard input. Other programs of this machine may show what they like."""
 
-    async def main() -> str:
-        async with machines(by_claim, 1):
-            return subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True).stdout
+    async def main() -> tuple[str, str]:
+        async with machines(by_claim, 1) as crew:
+            ps = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True)
+            return ps.stdout, urlsplit(crew.manager._link.url).password
 
-    listed = asyncio.run(main())
+    listed, password = asyncio.run(main())
     assert "tutorial_lib.classroom.processes" in listed
-    assert "redis://" not in listed
+    assert password
+    assert password not in listed
 
 
 def test_a_worker_that_no_process_could_import_is_refused() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from server_help import PATIENCE, Server, claimed, ended, promised, started
+from server_help import LONG, PATIENCE, Server, claimed, ended, promised, started
 
 from tutorial_lib import ANY, SpaceClosed, SpaceManager, StaleClaim, connect
+
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 @promised
@@ -56,7 +58,7 @@ async def test_a_claim_there_is_lost(manager: SpaceManager) -> None:
     """It can neither be renewed nor completed, also into another space, and the task does not come back."""
     tasks, results = manager.space("tasks"), manager.space("results")
     await tasks.write_many([("task", number) for number in range(4)])
-    claims = [await claimed(tasks, "task", ANY, lease=20) for _ in range(4)]
+    claims = [await claimed(tasks, "task", ANY, lease=LONG) for _ in range(4)]
     await manager.remove("tasks")
     for late in (
         claims[0].renew(5),
@@ -76,7 +78,7 @@ async def test_leaving_the_block_of_a_lost_claim_tells_it(manager: SpaceManager)
     tasks = manager.space("tasks")
     await tasks.write("task")
     with pytest.raises(StaleClaim):
-        async with tasks.claim("task", lease=20):
+        async with tasks.claim("task", lease=LONG):
             await manager.remove("tasks")
     assert await manager.space("tasks").count() == 0
 
@@ -122,10 +124,10 @@ def test_nothing_of_a_removed_space_is_left_on_the_server(server: Server) -> Non
         async with connect(server.url) as manager, asyncio.timeout(PATIENCE):
             space, other = manager.space("gone", capacity=8), manager.space("stays")
             await space.write_many([("task", number) for number in range(4)])
-            await space.write("brief", 1, 2, ttl=50)
+            await space.write("brief", 1, 2, ttl=LONG)
             assert await space.count("task", int) == 4
             assert await space.count(ANY, 1, 2) == 1
-            claim = await claimed(space, "task", 0, lease=50)
+            claim = await claimed(space, "task", 0, lease=LONG)
             waiting = [
                 await started(space, space.take("a", int)),
                 await started(space, space.read("b")),

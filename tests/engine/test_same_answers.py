@@ -11,6 +11,8 @@ from server_help import PATIENCE, REPEATS, Server
 
 from tutorial_lib import ANY, Claim, SpaceManager, StaleClaim, TupleSpace, connect, where
 
+pytestmark = pytest.mark.usefixtures("patient")
+
 VALUES = (0, 1, True, 1.0, -0.0, "a", "b", b"a", None, (1, 2), [1, [2]], {"a": 1}, 2**70)
 CLASSES = (int, float, str, bool, list, tuple, dict, type(None))
 STEPS = 150

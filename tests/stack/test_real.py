@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Timer
 
@@ -21,6 +22,7 @@ import pytest
 from tutorial_lib.stack import deploy
 from tutorial_lib.stack.embedded import Front
 from tutorial_lib.stack.real import RealStack, run_real_stack
+from tutorial_lib.stack.settings import Settings
 
 WORKING = 120.0  # seconds within which every request must have ended
 
@@ -135,15 +137,31 @@ def test_the_queue_goes_and_comes_back_with_all_it_held():
         assert stack.compute(6, timeout=WORKING) == 36
 
 
-def stack_up(folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def stack_up(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Start ``tutorial stack up`` as in a terminal: it hears Ctrl-C, also if these tests do not."""
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "tutorial_lib.course.cli", "stack", "up", "--workers", "1"],
         env=os.environ | {"TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         encoding="utf-8",
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # or one that does not end would be waited for for ever
+
+
+def test_whether_compute_is_up_is_asked_without_its_own_client(tmp_path, monkeypatch):
+    """gRPC's client hangs for ever when Ctrl-C comes while it opens or closes a channel."""
+    monkeypatch.setattr("grpc.insecure_channel", None)
+    service = RealStack(tmp_path, 1, Settings(), 0.0).services["compute"]
+    assert not service._is_ready()
+    service.start()
+    assert service._is_ready()
+    service.stop()
+    assert not service._is_ready()
 
 
 @pytest.mark.parametrize("services", [0, 1, 3, 5])

@@ -70,7 +70,7 @@ LEASE: Final = 10.0  # seconds in which a task comes back when its machine drops
 RENEW_EVERY: Final = LEASE / 3
 LOOK_EVERY: Final = 2.0  # seconds after which an idle machine looks whether the round is still the same
 CHOOSING_A_NAME: Final = 5.0  # seconds
-TIME_TO_LEAVE: Final = 1.0  # seconds for the last request of a machine that leaves
+TIME_TO_LEAVE: Final = 3.0  # seconds for the last request of a machine that leaves
 LONGEST_NAME: Final = 24
 LONGEST_REASON: Final = 200
 

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,7 @@ from tutorial_lib.service_process import ServiceProcess
 __all__ = ["NoServer", "PrivateServer", "find_server", "own_addresses", "private_server"]
 
 LOOPBACK: Final = "127.0.0.1"
+ATTEMPTS: Final = 3  # free ports that are tried
 
 CALLED_BY_THE_SCRIPT: Final = {name.lower() for name in re.findall(r"redis\.call\('([A-Z]+)'", SCRIPT)}
 """A script runs with the rights of whoever calls it, so students have these commands as well."""
@@ -76,13 +77,18 @@ def private_server(
     if program is None:
         raise NoServer(f"No redis-server or valkey-server is installed. {HOW_TO_GET_A_SERVER}")
     _check_address(address)
-    with tempfile.TemporaryDirectory(prefix="tutorial-class-") as folder:
-        server = PrivateServer(program, Path(folder), address, port or _free_port(), password, durable)
-        try:
-            server.start()
-            yield server
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory(prefix="tutorial-class-") as name, ExitStack() as ending:
+        folder = Path(name)
+        for attempt in range(1, 1 + (1 if port else ATTEMPTS)):
+            server = PrivateServer(program, folder, address, port or _free_port(), password, durable)
+            ending.callback(server.stop)  # before the start, so that no moment is left unguarded
+            try:
+                server.start()
+                break
+            except RuntimeError as error:  # a free port may be taken before the server has it
+                if port or attempt == ATTEMPTS or "in use" not in str(error):
+                    raise
+        yield server
 
 
 class PrivateServer:

@@ -45,6 +45,7 @@ Answer = list[Any]
 PATIENCE: Final = 30.0  # seconds for an operation without a timeout of its own, while no server answers
 FIRST_CONTACT: Final = 3.0  # seconds until it is clear that there is no server at all
 LEAST_PATIENCE: Final = 1.0  # seconds that an answer may take, also with a shorter timeout
+STEP: Final = 0.25  # seconds: what one wait for an answer counts at most, however late it ends
 SOCKET_TIMEOUT: Final = 5.0  # seconds of silence after which a connection counts as dead
 PAUSES: Final = (0.02, 1.0)  # seconds between attempts: the first, doubled each time up to the last
 LISTEN: Final = 1  # whole seconds that a wait for the bell lasts on the server
@@ -136,7 +137,7 @@ class Connection:
         self._bells: dict[bytes, asyncio.Event] = {}
         self._listeners: dict[bytes, Callable[[], object]] = {}  # by space: called when it has events
         self._errands: set[asyncio.Task[Any]] = set()
-        self._open: set[asyncio.Future[Answer]] = set()
+        self._open: dict[asyncio.Future[Answer], Exception | None] = {}  # with what keeps each waiting
         self._speaker, self._ear = self._new_client(), self._new_client()
         self._task = loop.create_task(self._run(), context=Context())  # it belongs to no actor and no trace
 
@@ -197,8 +198,8 @@ class Connection:
             raise self._closed_error()
         assert self._loop is not None
         future: asyncio.Future[Answer] = self._loop.create_future()
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
+        self._open[future] = None
+        future.add_done_callback(self._open.pop)
         self._queue.append(_Request(command, future))
         self._queued.set()
         return future
@@ -214,12 +215,13 @@ class Connection:
         patience = PATIENCE if timeout is None else max(timeout, LEAST_PATIENCE)
         if not self._answered:
             patience = min(patience, FIRST_CONTACT)
-        await asyncio.wait([future], timeout=patience)
+        await _waited(future, patience)
         if future.cancelled():
             raise self._closed_error()
         if future.done():
             return future.result()
-        why = f" ({str(self._trouble).rstrip('.')})" if self._trouble else ""
+        trouble = self._open.get(future) or self._trouble
+        why = f" ({str(trouble).rstrip('.')})" if trouble else ""
         advice = UNCERTAIN if self._answered else HOW_TO_GET_A_SERVER
         raise ServerUnavailable(f"{self} did not answer within {patience:g} s{why}. {advice}")
 
@@ -264,6 +266,7 @@ class Connection:
                 answers = await self._evaluate(self.client_id, number, lane, packed)
             except (errors.RedisError, OSError) as error:
                 self._trouble = error
+                self._open.update((request.future, error) for request in batch if not request.future.done())
                 if OUT_OF_MEMORY in str(error):  # nothing of the batch was done: let others go first
                     asyncio.get_running_loop().call_later(PAUSE_WHEN_FULL, self._send_again, batch)
                     return
@@ -390,6 +393,19 @@ class Connection:
         self._errands.discard(task)
         if not task.cancelled():
             task.exception()  # looked at, or asyncio would report it
+
+
+async def _waited(future: asyncio.Future[Answer], patience: float) -> None:
+    """Wait for an answer, for so many seconds of a program that lets its loop run.
+
+    Time in which the program itself stood still counts little: it was frozen, or a cell of its notebook
+    computed. Its clock has run on, but the request may not even be sent. A last short wait reads what came.
+    """
+    while patience > 0 and not future.done():
+        await asyncio.wait([future], timeout=min(patience, STEP))
+        patience -= STEP
+    if not future.done():
+        await asyncio.wait([future], timeout=STEP / 5)
 
 
 def _may_pass(error: Exception) -> bool:

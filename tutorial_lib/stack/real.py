@@ -24,7 +24,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-import grpc
 from redis import Redis, RedisError
 
 from tutorial_lib.service_process import ServiceProcess
@@ -108,16 +107,9 @@ class RealStack(Front):
         return self._service("redis", command, is_ready)
 
     def _compute(self) -> ServiceProcess:
-        def is_ready() -> bool:
-            with grpc.insecure_channel(self.settings.compute) as channel:
-                try:
-                    grpc.channel_ready_future(channel).result(timeout=0.5)
-                except grpc.FutureTimeoutError:
-                    return False
-                return True
-
         command = [sys.executable, "-m", f"{_PACKAGE}.compute", str(self._delay)]
-        return self._service("compute", command, is_ready, **self.settings.to_environment())
+        port, environment = self._ports["compute"], self.settings.to_environment()
+        return self._service("compute", command, lambda: _greets(port), **environment)
 
     def _worker(self, name: str) -> ServiceProcess:
         started_before = 0
@@ -194,6 +186,18 @@ def _free_ports(*names: str) -> dict[str, int]:
     with ExitStack() as held:
         sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in names]
         return {name: bound.getsockname()[1] for name, bound in zip(names, sockets, strict=True)}
+
+
+def _greets(port: int) -> bool:
+    """Tell whether a gRPC server is at work at ``port``: it speaks first.
+
+    Asked without gRPC's own client, which hangs when Ctrl-C comes while it opens or closes a channel.
+    """
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=0.5) as connection:
+            return bool(connection.recv(1))
+    except OSError:
+        return False
 
 
 def _answers(url: str) -> bool:

@@ -321,7 +321,9 @@ function commands.tick()
   if now - last < TICK then return {'ok', is_new} end
   redis.call('SET', 'tuplespace:tick', exact(now))
   for _, space in ipairs(redis.call('SMEMBERS', 'tuplespace:spaces')) do find_space(space) end
-  if now - last > SILENCE then  -- nobody was heard: it was the server that was away
+  -- Nobody was heard: it was the server that was away. Half the time is enough to tell. The first that is
+  -- heard again must not end those who were last heard a little before it, and whose turn comes next.
+  if now - last > SILENCE / 2 then
     for _, who in ipairs(redis.call('ZRANGE', 'tuplespace:clients', 0, -1)) do
       redis.call('ZADD', 'tuplespace:clients', exact(now), who)
     end
