@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.loop_help import MovableLoop
 from tests.view_help import texts_of
 from tutorial_lib import SpaceManager, actor, connect, simulate
 from tutorial_lib.classroom.board import ClassFrame, ClassState, MachineFrame, class_frame
@@ -507,13 +508,7 @@ def test_at_most_five_frames_a_second() -> None:
 def test_a_board_that_stood_still_while_it_was_drawn_goes_on_soon() -> None:
     """It rests ten times as long as it draws, but not after a drawing that took ten minutes of sleep."""
 
-    class Loop(asyncio.SelectorEventLoop):
-        ahead = 0.0  # seconds
-
-        def time(self) -> float:
-            return super().time() + self.ahead
-
-    async def main(loop: Loop) -> None:
+    async def main(loop: MovableLoop) -> None:
         frames: list[ClassFrame] = []
 
         def show(frame: ClassFrame) -> None:
@@ -528,6 +523,6 @@ def test_a_board_that_stood_still_while_it_was_drawn_goes_on_soon() -> None:
             watching.cancel()
             await asyncio.wait([watching])
 
-    loop = Loop()
+    loop = MovableLoop()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.run(main(loop))

@@ -13,7 +13,7 @@ from ipywidgets.widgets.widget import _instances
 
 from tests.kernel_help import kernel
 from tests.view_help import busy_run, three_workers, watched_workers
-from tutorial_lib import TupleSpace, note
+from tutorial_lib import TupleSpace, note, work
 from tutorial_lib.faults import crash, hire
 from tutorial_lib.simulation import simulate
 from tutorial_lib.views.player import Player
@@ -86,6 +86,29 @@ def test_a_step_does_not_lose_its_moment_to_the_slider(player: Player) -> None:
     player.playback.go_to(player.run.trace[30].time)
     click(player, "Next")
     assert player.playback.time == player.run.trace[player.playback.number - 1].time
+
+
+def test_a_moment_that_comes_late_does_not_undo_a_step() -> None:
+    """The messages of a page that plays, in the worst order."""
+
+    async def program() -> None:
+        await work(2)
+        await work(2)
+
+    shown = Player(program)
+    assert shown.panel is not None
+    panel = shown._panel
+    assert panel is not None
+    panel.play.playing = True
+    panel.slider.value = 10  # before the first work is done
+    panel._step(1)
+    panel.slider.value = 12  # sent before the page heard that it is to stop
+    panel.answer.value = panel.question.value
+    panel.slider.value = 14  # kept back by the page until now
+    panel.answer.value = panel.question.value
+    assert not panel.play.playing
+    assert (shown.playback.time, panel.slider.value) == (2.0, panel.slider.max // 2)
+    shown.close()
 
 
 def test_the_speed_sets_how_far_a_picture_is_from_the_next(player: Player) -> None:

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -27,7 +26,6 @@ from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by t
 )
 
 STUDENTS = ("anna", "bo", "chen")
-REST_OF_A_TEXT = 99  # texts of a picture after a name, more than belong to one machine
 SCREENS = [("light", 1280, 720), ("dark", 1280, 720), ("light", 1920, 1080), ("dark", 1920, 1080)]
 
 BOARD_ALONE = """
@@ -88,6 +86,12 @@ def programs() -> Iterator[dict[str, Program]]:
             program.end()
 
 
+def board_alone(programs: dict[str, Program], program: str = BOARD_ALONE) -> str:
+    """Start a board without a class as ``programs["board"]``, and return its address."""
+    board = programs["board"] = Program("-c", program)
+    return board.line_with("The board:").split()[-1]
+
+
 def opened(browser: Browser, url: str, script: str = "") -> Page:  # noqa: F811
     """Open the board as on a projector, and fail on anything that the browser complains of.
 
@@ -136,7 +140,7 @@ def wait_until_told(page: Page, pattern: str) -> None:
 
 def state_of(texts: list[str], name: str) -> str:
     """Return what a picture says of a machine: "working on task 7", "idle", "quiet", "dropped out"."""
-    words = "".join(texts[texts.index(name) :][:REST_OF_A_TEXT]) if name in texts else ""
+    words = "".join(texts[texts.index(name) :]) if name in texts else ""
     found = re.search(r"working on task \d+|idle|quiet|dropped out", words)
     return found.group() if found else ""
 
@@ -254,8 +258,7 @@ def test_the_end_is_the_last_word_when_the_answer_to_the_button_is(
     answers: str,
 ) -> None:
     """The last picture and the answer come on two connections, in either order."""
-    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
-    page = opened(browser, board.line_with("The board:").split()[-1], script=answers)
+    page = opened(browser, board_alone(programs), script=answers)
     page.click("text=End the class")
     page.locator("#reply", has_text="The class is over.").wait_for()
     wait_until(lambda: page.evaluate("'release' in window"), "the answer to the button")
@@ -271,11 +274,10 @@ def test_a_last_picture_that_is_lost_is_not_missed(
 ) -> None:
     """Who was told that the class ends, and then finds nobody there, knows that it is over."""
     silent_end = BOARD_ALONE.replace("await room.over.wait()", "await asyncio.Event().wait()")
-    board = programs["board"] = Program("-c", textwrap.dedent(silent_end))
-    page = opened(browser, board.line_with("The board:").split()[-1])
+    page = opened(browser, board_alone(programs, silent_end))
     page.click("text=End the class")
     page.locator("#reply", has_text="The class ends.").wait_for()
-    board.end(signal.SIGKILL)
+    programs["board"].end(signal.SIGKILL)
     page.locator("#reply", has_text="The class is over.").wait_for()
     assert page.locator("button:enabled").count() == 0
     page.close()
@@ -286,12 +288,11 @@ def test_no_button_can_be_pressed_before_the_page_is_connected(
     programs: dict[str, Program],
 ) -> None:
     """Nobody would hear it, or its answer would be wiped away by the connection that comes after it."""
-    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
     page = browser.new_page()
     page.set_default_timeout(PATIENCE * 1000)
     held: list[Route] = []
     page.route("**/pictures", lambda route: held.append(route))
-    page.goto(board.line_with("The board:").split()[-1])
+    page.goto(board_alone(programs))
     assert page.locator("button:enabled, select:enabled").count() == 0
     while not held:
         page.wait_for_timeout(100)  # lets the request come in
@@ -319,8 +320,7 @@ def test_a_late_answer_does_not_replace_that_to_a_later_order(
     programs: dict[str, Program],
 ) -> None:
     """Each answer comes on a connection of its own, in any order."""
-    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
-    page = opened(browser, board.line_with("The board:").split()[-1], script=HELD_FIRST_ANSWER)
+    page = opened(browser, board_alone(programs), script=HELD_FIRST_ANSWER)
     page.click("text=Hand out work")
     wait_until(lambda: page.evaluate("typeof window.release === 'function'"), "the first answer")
     page.click("text=Reset for the next group")
@@ -335,8 +335,7 @@ def test_an_answer_outlives_a_new_connection_for_pictures(
     programs: dict[str, Program],
 ) -> None:
     """Only the word about the host, which was gone for a moment, is wiped away."""
-    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
-    page = opened(browser, board.line_with("The board:").split()[-1])
+    page = opened(browser, board_alone(programs))
     page.click("text=Hand out work")
     page.locator("#reply", has_text="tasks are handed out.").wait_for()
     page.evaluate("pictures.onopen()")
@@ -348,9 +347,8 @@ def test_an_answer_outlives_a_new_connection_for_pictures(
 
 def test_a_host_that_is_killed_is_missed(browser: Browser, programs: dict[str, Program]) -> None:  # noqa: F811
     """The page says so, and its buttons rest."""
-    board = programs["board"] = Program("-c", textwrap.dedent(BOARD_ALONE))
-    page = opened(browser, board.line_with("The board:").split()[-1])
-    board.end(signal.SIGKILL)
+    page = opened(browser, board_alone(programs))
+    programs["board"].end(signal.SIGKILL)
     page.locator("#reply", has_text="The class is over: the host has gone.").wait_for()
     assert page.locator("button:enabled").count() == 0
     page.close()
@@ -363,8 +361,7 @@ def test_a_name_with_markup_is_shown_as_it_is(browser: Browser, programs: dict[s
         "await room.manager.space('class').write('machine', '<img src=x onerror=alert(1)>', 8, '<b>')\n"
         "            await room.over.wait()",
     )
-    board = programs["board"] = Program("-c", program)
-    page = opened(browser, board.line_with("The board:").split()[-1])
+    page = opened(browser, board_alone(programs, program))
     wait_for(page, "<img src=x")
     wait_for(page, "8 cores, <b>")
     assert page.locator("#board img, #board b").count() == 0

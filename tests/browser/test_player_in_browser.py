@@ -15,7 +15,6 @@ from tests.browser.test_browser import (  # noqa: F401  (fixtures are found by t
     run_in_a_cell,
     wait_until,
 )
-from tutorial_lib import Player, work
 from tutorial_lib.views.player import POSITIONS_PER_SECOND
 
 PROGRAM = """
@@ -109,29 +108,6 @@ def test_a_step_while_it_plays_is_not_undone(player: Page) -> None:
     wait_until(lambda: has_caught_up(player), "the slider to follow")
     player.wait_for_timeout(500)
     assert moment(player) in EVENTS_AT
-
-
-def test_a_moment_that_comes_late_does_not_undo_a_step() -> None:
-    """The same without a page: its messages come in the worst order, put together by hand."""
-
-    async def program() -> None:
-        await work(2)
-        await work(2)
-
-    shown = Player(program)
-    assert shown.panel is not None
-    panel = shown._panel
-    assert panel is not None
-    panel.play.playing = True
-    panel.slider.value = 10  # before the first work is done
-    panel._step(1)
-    panel.slider.value = 12  # sent before the page heard that it is to stop
-    panel.answer.value = panel.question.value
-    panel.slider.value = 14  # kept back by the page until now
-    panel.answer.value = panel.question.value
-    assert not panel.play.playing
-    assert (shown.playback.time, panel.slider.value) == (2.0, panel.slider.max // 2)
-    shown.close()
 
 
 def test_the_slider_scrubs(player: Page) -> None:

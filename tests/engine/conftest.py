@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from hashlib import sha1
 from pathlib import Path
 
 import pytest
 from drill_help import GO_ON, HeldDrills
-from server_help import CLOCK_KEY, PATIENCE, Server
+from server_help import CLOCK_KEY, PATIENCE, Server, run_script
 
 from tutorial_lib.engine import connection
 
@@ -40,11 +39,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def movable_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `pass_time` put the clock of the server forward."""
-    clock = f"now = time[1] * 1000000 + time[2] + (redis.call('GET', '{CLOCK_KEY}') or 0)"
-    script = connection.SCRIPT.replace("now = time[1] * 1000000 + time[2]", clock)
-    assert script != connection.SCRIPT
-    monkeypatch.setattr(connection, "SCRIPT", script)
-    monkeypatch.setattr(connection, "SCRIPT_HASH", sha1(script.encode()).hexdigest())
+    clock = "now = time[1] * 1000000 + time[2]"
+    run_script(monkeypatch, clock, f"{clock} + (redis.call('GET', '{CLOCK_KEY}') or 0)")
 
 
 @pytest.fixture(params=["memory", "server"])

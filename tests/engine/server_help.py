@@ -14,13 +14,16 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Coroutine
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
+import pytest
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from tests.loop_help import MovableLoop
 from tutorial_lib import Claim, SpaceManager, TupleSpace, connect
 from tutorial_lib.engine import connection
 
@@ -118,14 +121,12 @@ def promised(test: Callable[[SpaceManager], Coroutine[Any, Any, None]]) -> Calla
     return run
 
 
-class MovableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock can be put forward: see `pass_time`."""
-
-    ahead = 0.0  # seconds
-
-    def time(self) -> float:
-        """Return the time of the loop."""
-        return super().time() + self.ahead
+def run_script(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """Let the server run the engine's script with ``new`` in place of ``old``."""
+    script = connection.SCRIPT.replace(old, new)
+    assert script != connection.SCRIPT
+    monkeypatch.setattr(connection, "SCRIPT", script)
+    monkeypatch.setattr(connection, "SCRIPT_HASH", sha1(script.encode()).hexdigest())
 
 
 async def pass_time(manager: SpaceManager, seconds: float) -> None:

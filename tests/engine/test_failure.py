@@ -6,7 +6,6 @@ import asyncio
 import random
 import signal
 from collections.abc import Coroutine
-from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,16 @@ from server_help import (
     LONG,
     PATIENCE,
     REPEATS,
-    MovableLoop,
     Server,
     claimed,
     ended,
     python,
     restart,
+    run_script,
     started,
 )
 
+from tests.loop_help import MovableLoop
 from tutorial_lib import ANY, SpaceManager, StaleClaim, TupleSpace, connect, simulate, where
 from tutorial_lib.engine import connection
 from tutorial_lib.engine.connection import ServerUnavailable
@@ -645,10 +645,7 @@ def test_a_watch_that_falls_behind_says_what_it_missed(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server keeps the newest events; the next one that arrives tells how many are gone."""
-    few = connection.SCRIPT.replace("EVENTS_KEPT = 100000", "EVENTS_KEPT = 100")
-    assert few != connection.SCRIPT
-    monkeypatch.setattr(connection, "SCRIPT", few)
-    monkeypatch.setattr(connection, "SCRIPT_HASH", sha1(few.encode()).hexdigest())
+    run_script(monkeypatch, "EVENTS_KEPT = 100000", "EVENTS_KEPT = 100")
     written = 2500
 
     async def program() -> None:

@@ -79,14 +79,14 @@ def private_server(
     _check_address(address)
     with tempfile.TemporaryDirectory(prefix="tutorial-class-") as name, ExitStack() as ending:
         folder = Path(name)
-        for attempt in range(1, 1 + (1 if port else ATTEMPTS)):
+        for others in reversed(range(1 if port else ATTEMPTS)):
             server = PrivateServer(program, folder, address, port or _free_port(), password, durable)
             ending.callback(server.stop)  # before the start, so that no moment is left unguarded
             try:
                 server.start()
                 break
             except RuntimeError as error:  # a free port may be taken before the server has it
-                if port or attempt == ATTEMPTS or "in use" not in str(error):
+                if not others or "in use" not in str(error):
                     raise
         yield server
 

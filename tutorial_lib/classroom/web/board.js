@@ -22,11 +22,11 @@ const GONE = "The class is over: the host has gone.";
 let isEnding = false; // the host has answered that it ends the class
 let isOver = false;
 
-function end(text) {
+function end() {
   isOver = true;
   pictures.close();
   allowButtons(false);
-  say(text, true);
+  say("The class is over.", true);
 }
 
 // Pictures come as server-sent events. The browser itself connects again after an interruption.
@@ -36,7 +36,7 @@ pictures.onmessage = (message) => {
   const content = JSON.parse(message.data);
   board.innerHTML = content.picture;
   if (news.textContent !== content.latest) news.textContent = content.latest;
-  if (content.isOver) end("The class is over.");
+  if (content.isOver) end();
 };
 
 pictures.onopen = () => {
@@ -46,7 +46,7 @@ pictures.onopen = () => {
 
 pictures.onerror = () => {
   if (isEnding) {
-    end("The class is over."); // and its last picture was lost with the host
+    end(); // and its last picture was lost with the host
     return;
   }
   allowButtons(false);
