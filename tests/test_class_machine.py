@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tutorial_lib import ANY, Crew, Master, SpaceManager, connect, simulate
+from tutorial_lib import ANY, Claim, Crew, Master, SpaceManager, connect, simulate
 from tutorial_lib.classroom.machine import serve
 from tutorial_lib.faults import crash, hang
 
@@ -244,3 +244,28 @@ def test_a_machine_that_leaves_gives_its_task_back() -> None:
                 return await hall.read_all("machine", ANY, ANY, ANY), claim.attempt, said
 
     assert simulate(main).result == ([], 1, ["anna has joined the class.", "anna has left the class."])
+
+
+def test_a_machine_that_is_cancelled_while_it_joins_is_not_seen_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also between its first heartbeat and the end of joining, which on a network takes a moment."""
+    release = Claim.release
+
+    async def release_slowly(claim: Claim) -> None:
+        await asyncio.sleep(1)
+        await release(claim)
+
+    monkeypatch.setattr(Claim, "release", release_slowly)
+
+    async def main() -> Any:
+        async with connect("memory://") as manager:
+            hall = manager.space("class")
+            await hall.write("round", 1)
+            machine = asyncio.create_task(serve(manager, "anna", say=lambda text: None))
+            await hall.read("machine", "anna", ANY, ANY)
+            machine.cancel()
+            await asyncio.wait([machine])
+            return await hall.read_all()
+
+    assert simulate(main).result == [("round", 1)]

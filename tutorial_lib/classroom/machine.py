@@ -122,9 +122,13 @@ async def _join(hall: TupleSpace, wanted: str) -> _Presence:
         taken = {name for _, name, _, _ in await hall.read_all("machine", str, int, str)}
         names = (wanted, *(f"{wanted} {number}" for number in range(2, len(taken) + 2)))
         presence = _Presence(hall, next(name for name in names if name not in taken))
-        with actor(presence.name):
-            await presence.beat()
-        await turn.release()
+        try:
+            with actor(presence.name):
+                await presence.beat()
+            await turn.release()
+        except BaseException:
+            await presence.vanish()  # cancelled, perhaps, and nobody will join under this name
+            raise
     return presence
 
 
@@ -141,6 +145,12 @@ class _Presence(Service):
         mine = ("machine", self.name, ANY, ANY)
         await self._hall.replace(mine, heartbeat, insert=True, ttl=HEARTBEAT_TTL)
 
+    async def vanish(self) -> None:
+        """Take the heartbeat away, so that others need not wait until its ttl is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TIME_TO_LEAVE):
+                await self._hall.try_take("machine", self.name, ANY, ANY)
+
     async def _serve(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_EVERY)
@@ -149,9 +159,7 @@ class _Presence(Service):
 
     async def _end(self) -> None:
         await super()._end()
-        with suppress(TimeoutError):  # then it is not missed before its ttl is over
-            async with asyncio.timeout(TIME_TO_LEAVE):
-                await self._hall.try_take("machine", self.name, ANY, ANY)
+        await self.vanish()
 
 
 async def _work(manager: SpaceManager, name: str, say: Callable[[str], object], run: Runner) -> None:
